@@ -36,8 +36,8 @@ def define_env(env: Any) -> None:
         facts = catalog.reload()
         recorded.digest.cache_clear()
         kept.begin()
-        kept.check(facts)
         reads.watch(facts)
+        kept.check(facts)
     except CatalogError as error:
         raise BuildError(str(error)) from None
     inline.restart()

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple, TypeVar
 from mkdocs.structure.toc import get_toc
 
 from calc.catalog import Catalog
+from calc.catalog.checking.configs import COUNTS
 from calc.catalog.checking.loader import FILES as TABLES
 from calc.validation import recorded
-from calc.validation.soundness import check_whole
+from calc.validation.soundness import check_whole, wrong_models
 from macros import markdown, plots, reads
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".cache/pages"
 MADE = ROOT / ".cache/files"  # of a site, that `calc` alone decides
 CODE = ("calc/**/*.py", "macros/**/*.py", "requirements.lock")  # as it was when this process began: it runs no other
-DECIDING = ("calc/**/*.toml", "calc/**/*.csv", "docs/assets/*.json", "mkdocs.yml")
+DECIDING = ("calc/**/*.toml", "calc/**/*.csv", f"calc/**/{COUNTS.name}", "docs/assets/*.json", "mkdocs.yml")
 ENTRIES = tuple(f"calc/catalog/data/{pattern}" for pattern in TABLES.values())  # a page is decided by those it reads
 MOST = 300  # kept pages: a few states of the whole guide
 _code: list[str] = []
@@ -67,11 +68,15 @@ def begin() -> None:
 
 
 def check(facts: Catalog) -> None:
-    """Check the catalogue of this state whole, unless it was found sound before. Raises CatalogError."""
+    """Check the catalogue of this state whole, unless it was found sound before. Raises CatalogError.
+
+    Its models, which take the longest, are checked anew when what they rest on has changed.
+    """
     sound = FOLDER / f"{_whole[0]}.sound"
     if sound.exists():
         return
-    check_whole(facts)
+    reads.begin()
+    check_whole(facts, once("wrong-models", lambda: wrong_models(facts)))
     FOLDER.mkdir(parents=True, exist_ok=True)
     for older in FOLDER.glob("*.sound"):
         older.unlink(missing_ok=True)

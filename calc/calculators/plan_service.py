@@ -53,7 +53,7 @@ HABITS = (
 INPUTS = (
     Choice("model", "Model", "The parameters follow from its config.json.", "llama-3.3-70b", kind="models"),
     Choice("weights", "Number format", "Of the weights.", "", kind="weights", empty="The most that serves"),
-    Number("users", "People", "Who use the service in the same hours.", "100", least=1, most=10_000_000),
+    Number("users", "People", "Who use the service in the same hours.", "100", least=1, most=1_000_000),
     Amount(
         "requests_each_hour", "Requests an hour, each", "As a mean over the hours of use.", "10", least=0, most=100_000
     ),

@@ -102,19 +102,19 @@ def fitting(memory: Mapping[str, Any]) -> Fits:
 
 def it_fits(memory: Mapping[str, Any]) -> str:
     """Return the same of what fits, as a headline begins."""
-    return "It fits" if fitting(memory) is True else "It is tight"
+    return "It fits" if fitting(memory) is True else "It likely fits"  # much may be left where little is known
 
 
 def fit_word(memory: Mapping[str, Any]) -> str:
     """Return the same as it stands in a table."""
-    return {True: "fits", "tight": "tight", False: "does not fit"}[fitting(memory)]
+    return {True: "fits", "tight": "likely fits", False: "does not fit"}[fitting(memory)]
 
 
 def unless_tight(memory: Mapping[str, Any]) -> str:
     """Return how many runs need more than there is where it is tight, as a sentence after another; empty elsewhere."""
     if fitting(memory) != "tight":
         return ""
-    return f" Likely and not certain: {show_number(100 * (1 - memory['chance']), 2)} % of such runs need more."
+    return f" It is not certain: {show_number(100 * (1 - memory['chance']), 2)} % of such runs need more."
 
 
 def part_bytes(report: Report, part_id: str) -> int:

@@ -1,7 +1,7 @@
 """Requests of a page's script: every answer after the first, JSON in and JSON out, in the browser."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from calc.calculators.calculator import Calculator
@@ -57,7 +57,7 @@ def spoken_in(unit: str, answer: dict[str, Any]) -> dict[str, Any]:
 def answered(asked: dict[str, Any]) -> dict[str, Any]:
     """Return what `answer` says, its sentences as they are written into HTML."""
     fields: Values = {}
-    inputs: set[str] = set()
+    inputs: dict[str, str] = {}
     try:
         if "line" in asked:
             from calc.calculators.line import answer_line  # only the first page has one
@@ -69,7 +69,7 @@ def answered(asked: dict[str, Any]) -> dict[str, Any]:
         if option := asked.get("launch"):
             return launched(option["scenario"], option["replicas"])
         calculator = calculator_named(str(asked.get("calculator")))
-        inputs = {field.name for field in calculator.inputs}
+        inputs = {field.name: field.label for field in calculator.inputs}
         fields = {str(name): str(value) for name, value in asked.get("fields", {}).items()}
         if "take" in asked:
             from calc.calculators.taking import taken  # most answers stay
@@ -95,7 +95,7 @@ def steps(request: str) -> Iterator[str]:
     Between two steps others can be answered; who wants the answer no more lets go of it.
     """
     asked: dict[str, Any] = json.loads(request)
-    inputs: set[str] = set()
+    inputs: dict[str, str] = {}
     try:
         if "line" in asked:
             from calc.calculators.line import answering_line  # only the first page has one
@@ -103,7 +103,7 @@ def steps(request: str) -> Iterator[str]:
             running = answering_line(asked["line"])
         else:
             calculator = calculator_named(str(asked["calculator"]))
-            inputs = {field.name for field in calculator.inputs}
+            inputs = {field.name: field.label for field in calculator.inputs}
             running = showing(calculator, {str(name): str(value) for name, value in asked["fields"].items()})
         while True:
             try:
@@ -129,10 +129,11 @@ def shown(calculator: Calculator, fields: Values, report: dict[str, Any]) -> dic
     return {"ok": True, "html": calculator.render(report), "status": calculator.status(report), "options": listed}
 
 
-def refused(error: ScenarioError, inputs: Collection[str]) -> dict[str, object]:
-    """Return what is wrong with a form, each problem at its input."""
+def refused(error: ScenarioError, inputs: Mapping[str, str]) -> dict[str, object]:
+    """Return what is wrong with a form, each problem at its input; the first is said by the label there."""
     errors = [shown_problem(field, message, inputs) for field, message in error.problems]
-    return {"ok": False, "errors": errors, "status": "{field}: {message}".format(**errors[0])}
+    field, message = errors[0]["field"], errors[0]["message"]
+    return {"ok": False, "errors": errors, "status": f"{inputs.get(field, field)}: {message}"}
 
 
 def launched(scenario: dict[str, Any], replicas: int = 1) -> dict[str, object]:

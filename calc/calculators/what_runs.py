@@ -122,8 +122,8 @@ def headline(report: Report) -> Verdict:
     place = devices(have)
     if not listed:
         one = report["question"].get("model")
-        name = model_name({"model": one}) if one else "Nothing"
-        return False, f"{name} does not run on {place}.", "What is in the way stands below."
+        said = f"{model_name({'model': one})} does not run on {place}." if one else f"Nothing runs so on {place}."
+        return False, said, "What is in the way stands below."
     first = listed[0]
     name, bits = model_of(first), format_words(first["scenario"].get("weights", "published"))
     if "model" in report["question"]:

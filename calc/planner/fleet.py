@@ -5,7 +5,9 @@ and then, request by request, as the run says that a report shows.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import ceil, inf, sqrt
+from typing import cast
 
 from calc.catalog import catalog
 from calc.planner.bound import Bound
@@ -35,6 +37,7 @@ class Fleet:
         self.scenario, self.served, self.server, self.need = scenario, served, server, need
         self.rate, self.share = need.peak_rate or 0.0, need.percentile / 100
         self.curve = Curve(server)
+        self.trials = dict[float, bool]()  # whether a replica keeps its times with so many requests a second
 
     def at_least(self) -> int | Miss:
         """Return the replicas that are needed at least, or which time not one keeps."""
@@ -45,6 +48,11 @@ class Fleet:
 
     def fewest(self) -> Share | Miss:
         """Return what each of the fewest replicas is given that should keep the times, or which time not one keeps."""
+        return self.shared
+
+    @cached_property
+    def shared(self) -> Share | Miss:
+        """The same, which is worked out once."""
         curve, need = self.curve, self.need
         serving, demand, layout = self.served.serving, self.served.demand, self.served.layout
         curve.slots = min(curve.slots, serving.most_sequences(demand, layout) or curve.slots)
@@ -95,21 +103,17 @@ class Fleet:
 
     def keeps(self, requests_per_s: float) -> bool:
         """Return whether enough requests keep the times in the run of a report with `arrivals`; each is tried once."""
-        need = self.need
-        promised = {"ttft_s": need.ttft_s, "tpot_s": need.step_s}
-        objective = {name: most for name, most in promised.items() if most is not None}
-        alone = {name: value for name, value in self.scenario.items() if name != "concurrency"}
-        known = catalog().derived.setdefault("trials", {})  # hours of use, spare ones and prices change none of them
-        assert isinstance(known, dict)
-        key = str((alone, requests_per_s, promised, self.share))
-        if key not in known:
-            known[key] = self.tried(alone, requests_per_s, objective)
-        return bool(known[key])
+        if requests_per_s not in self.trials:
+            self.trials[requests_per_s] = self.tried(requests_per_s)
+        return self.trials[requests_per_s]
 
-    def tried(self, alone: dict[str, object], requests_per_s: float, objective: dict[str, float]) -> bool:
-        """Return the same of a scenario, by a trial."""
+    def tried(self, requests_per_s: float) -> bool:
+        """Return the same, by a trial."""
         from calc.planning.serving_arrivals import keeps_at_random  # services alone need it
 
+        promised = {"ttft_s": self.need.ttft_s, "tpot_s": self.need.step_s}
+        objective = {name: most for name, most in promised.items() if most is not None}
+        alone = {name: value for name, value in self.scenario.items() if name != "concurrency"}
         read = read_question({**alone, "arrivals": {"requests_per_s": requests_per_s, "objective": objective}})
         serving, asked = read.serving(), read.asked
         if serving is None or asked.traffic is None:
@@ -124,6 +128,15 @@ class Fleet:
             return Miss("speed", slow(step_s, need.step_s), step_s / need.step_s)
         most = need.ttft_s or first_s
         return Miss("speed", slow(first_s, most), first_s / most)
+
+
+def fleets_of(need: Need) -> dict[str, Fleet]:
+    """Return the fleets by scenario that were looked at for what is asked last; spare ones and prices change none."""
+    asked = need.peak_rate, need.percentile, need.ttft_s, need.step_s
+    derived = catalog().derived
+    if derived.get("asked of fleets") != asked:
+        derived |= {"asked of fleets": asked, "fleets": {}}
+    return cast(dict[str, Fleet], derived["fleets"])
 
 
 class Spread:

@@ -14,7 +14,7 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.encoders import Readers
-from calc.planner.fleet import Fleet, Spread, fewest
+from calc.planner.fleet import Fleet, Spread, fewest, fleets_of
 from calc.planner.host_alone import within_host
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
@@ -207,6 +207,10 @@ class Search(Inspection):
 
     def fleet_of(self, candidate: Candidate) -> Fleet | Readers | Miss:
         """Return the replicas of a candidate's first scenario, of which it is open how many there are."""
+        kept, name = fleets_of(self.question.need), str(candidate.scenario)
+        if name in kept:
+            self.asked = True
+            return kept[name]
         found = self.fitted.pop(candidate.place, None) or self.fitting(candidate)
         if isinstance(found, Miss):
             return found
@@ -216,7 +220,7 @@ class Search(Inspection):
         server = server_of(served, asked.output_tokens, asked.cached_tokens)
         if server is None:
             return Miss("speed", "its speed is not known", inf)
-        return Fleet(candidate.scenario, served, server, self.question.need)
+        return kept.setdefault(name, Fleet(candidate.scenario, served, server, self.question.need))
 
     def confirmed(self, candidate: Candidate, share: Share) -> Candidate | Miss:
         """Return a candidate whose replicas keep the times in a run of requests at random, or one with more of them."""

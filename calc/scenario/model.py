@@ -7,10 +7,8 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
-from calc.catalog.entries import file_of
 from calc.catalog.records import Engine, StoredWeights
-from calc.errors import CatalogError, ScenarioError
-from calc.memory.published_formats import published_format
+from calc.errors import ScenarioError
 from calc.scenario.fields import MODEL_FIELDS
 from calc.scenario.reader import Reader, check_json, whole
 
@@ -101,24 +99,6 @@ def known_architecture(
         read = read_config(Config({**model.config, **model.variants.get(variant, {}), **(head or {})}))
         architecture = catalog.derived[key] = read
     return architecture
-
-
-def check_models(catalog: Catalog) -> None:
-    """Check that every config describes a known architecture; raises CatalogError with file, entry and field."""
-    problems = []
-    for model_id in catalog.ids("models"):
-        try:
-            architecture = known_architecture(catalog, model_id)
-            model = catalog.model(model_id)
-            for config in (model.config, *({**model.config, **other} for other in model.published.values())):
-                published_format(config, architecture, catalog.number_format)
-            for name in model.variants:
-                known_architecture(catalog, model_id, name)
-        except ScenarioError as error:
-            field = error.field.removeprefix("model.")
-            problems.append(f"{file_of('models', model_id)}: [{model_id}].{field}: {error.message}")
-    if problems:
-        raise CatalogError(problems)
 
 
 def read_stored(value: object) -> StoredWeights | None:

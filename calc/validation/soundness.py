@@ -1,7 +1,7 @@
 """What the catalogue says that counts, rows and samples measured elsewhere do not bear out: each build asks for it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import exp, log
 from statistics import median
@@ -9,9 +9,11 @@ from statistics import median
 from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
 from calc.catalog.checking.configs import COUNTS
-from calc.errors import CatalogError
+from calc.catalog.entries import file_of
+from calc.errors import CatalogError, ScenarioError
+from calc.memory.published_formats import published_format
 from calc.performance.kernels import Kernels
-from calc.scenario.model import check_models, known_architecture
+from calc.scenario.model import known_architecture
 from calc.validation.kernel_samples import sample
 from calc.validation.ranges import MEASURED, RANGES, written_measured, written_ranges
 
@@ -25,11 +27,34 @@ def published_counts() -> dict[str, int]:
     return {name: found["total"] for name, found in json.loads(COUNTS.read_text(encoding="utf-8")).items()}
 
 
-def check_whole(facts: Catalog) -> None:
-    """Check what takes more than the entries themselves. Raises CatalogError with all that does not agree."""
-    check_models(facts)
-    if problems := [*wrong_counts(facts), *wrong_files(), *wrong_laws(facts)]:
+def check_whole(facts: Catalog, models: Sequence[str] | None = None) -> None:
+    """Check what takes more than the entries themselves; `models` is what is wrong with models, where that is known.
+
+    Raises CatalogError with all that does not agree.
+    """
+    wrong = wrong_models(facts) if models is None else models
+    if problems := [*wrong, *wrong_files(), *wrong_laws(facts)]:
         raise CatalogError(problems)
+
+
+def wrong_models(facts: Catalog) -> list[str]:
+    """Return what is wrong with models: the configs, or else the parameters that they give."""
+    return list(wrong_configs(facts)) or list(wrong_counts(facts))
+
+
+def wrong_configs(facts: Catalog) -> Iterator[str]:
+    """Yield what is wrong with configs that describe no known architecture, by file, entry and field."""
+    for model_id in facts.ids("models"):
+        try:
+            architecture = known_architecture(facts, model_id)
+            model = facts.model(model_id)
+            for config in (model.config, *({**model.config, **other} for other in model.published.values())):
+                published_format(config, architecture, facts.number_format)
+            for name in model.variants:
+                known_architecture(facts, model_id, name)
+        except ScenarioError as error:
+            field = error.field.removeprefix("model.")
+            yield f"{file_of('models', model_id)}: [{model_id}].{field}: {error.message}"
 
 
 def wrong_counts(facts: Catalog) -> Iterator[str]:

@@ -184,13 +184,13 @@ def test_a_change_that_makes_it_fit_is_taken_with_a_press(watched: Watched, site
 
 
 def test_a_repair_of_a_training_run_is_taken_with_a_press(watched: Watched, site: str) -> None:
-    """Of what alone makes a fine-tune fit the first is put into the form, and the run fits then, if tightly."""
+    """Of what alone makes a fine-tune fit the first is put into the form, and the run likely fits then."""
     page = watched.page
     page.goto(f"{site}calculators/fine-tune/?method=full")
     live(page)
     expect(page.locator(".calc-verdict")).to_contain_text("does not fit")
     page.get_by_role("button", name="Train with LoRA").click()
-    expect(page.locator(".calc-verdict strong")).to_contain_text("It is tight, with")
+    expect(page.locator(".calc-verdict strong")).to_contain_text("It likely fits, with")
     assert page.locator("[name=method]").input_value() == "lora"
     assert watched.complaints == []
 
@@ -254,6 +254,10 @@ def test_a_wrong_value_keeps_the_last_answer(watched: Watched, site: str) -> Non
     page.fill("[name=sequences]", "none")
     live(page)
     expect(page.locator("#will-it-fit-sequences-error")).to_have_text("must be a whole number from 1 to 1,000,000")
+    wrong = page.locator("[name=sequences]")
+    expect(wrong).to_have_attribute("aria-invalid", "true")
+    expect(wrong).to_have_attribute("aria-describedby", re.compile(r"\bwill-it-fit-sequences-error\b"))
+    expect(page.locator(".calc-status")).to_have_text("Sequences at once: must be a whole number from 1 to 1,000,000")
     expect(page.locator(".calc-answer")).to_have_attribute("data-stale", "")
     page.fill("[name=sequences]", "2")
     expect(page.locator(".calc-legend")).to_contain_text("KV cache 2.00 GiB")

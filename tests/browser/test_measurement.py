@@ -1,7 +1,9 @@
 """What people do with an answer: hold it against a measurement, set it beside others, take its table along."""
 
+import json
 import re
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -23,6 +25,9 @@ def test_a_measurement_corrects_answers_until_it_is_taken_back(watched: Watched,
     expect(page.locator(".calc-verdict")).to_contain_text("It agrees: all 3 terms")
     page.click("text=A report of it")
     expect(page.locator("[data-send]")).to_have_attribute("href", re.compile(r"/issues/new\?title=Measured.*llama.cpp"))
+    report = parse_qs(urlsplit(page.get_attribute("[data-send]", "href") or "").query)["body"][0]
+    (scenario,) = re.findall(r"^\{.*?^\}", report, re.DOTALL | re.MULTILINE)
+    assert json.loads(scenario)["scenario"]["accelerator"] == "rtx-4090" and "<data" not in report
     page.click("[data-correct]")
     expect(page.locator(".calc-status")).to_contain_text("Kept in this browser")
     page.goto(f"{site}{SPEED}?weights=f16")
@@ -66,8 +71,10 @@ def test_a_memo_is_printed(watched: Watched, site: str) -> None:
     page.evaluate("window.print = () => {}")
     page.click("[data-take=print]")
     page.emulate_media(media="print")
+    expect(page.get_by_label("Context", exact=True)).to_be_visible()
     expect(page.locator(".calc-verdict")).to_contain_text("16.55 GiB")
     expect(page.locator(".calc-working .calc-step").last).to_be_visible()
+    expect(page.locator(".calc-sources a").last).to_be_visible()
     expect(page.locator("text=/facts of .*printed on .*context_tokens=16384/")).to_be_visible()
     for chrome in (".calc-take", ".calc-reset", ".md-header"):
         expect(page.locator(chrome).first).to_be_hidden()

@@ -123,6 +123,8 @@ def test_what_a_reader_mistypes_comes_back_by_field(fields: dict[str, str], fiel
     found = ask("will-it-fit", **fields)
     assert not found["ok"]
     assert [error["field"] for error in found["errors"]] == [field]
+    labels = {given.name: given.label for given in CALCULATORS["will-it-fit"].inputs}
+    assert found["status"] == f"{labels.get(field, field)}: {found['errors'][0]['message']}"
 
 
 def test_thousands_may_be_separated() -> None:

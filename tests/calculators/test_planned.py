@@ -180,6 +180,13 @@ def test_a_plan_is_as_sure_as_its_first_option(name: str, fields: dict[str, str]
     assert ("make it sure" in status) is (verdict == "tight")
 
 
+def test_nothing_runs_is_said_once() -> None:
+    """No model is so fast on this card: the verdict denies it once."""
+    runs = CALCULATORS["what-runs"]
+    report = runs.report({"accelerator": "rtx-3060-12gb", "tokens_per_s_each": "5000"})
+    assert runs.status(report).startswith("Nothing runs so on 1 × GeForce RTX 3060 12GB.")
+
+
 def test_points_stand_where_their_figures_are() -> None:
     """On logarithmic axes ten lies half way between one and a hundred; ticks are ones, twos and fives."""
     across = axis([1.0, 100.0], 0, 100)

@@ -11,6 +11,8 @@ import pytest
 from calc.calculators import page
 from calc.calculators.page import CALCULATORS, report_of
 from calc.catalog import catalog
+from calc.errors import CatalogError
+from calc.validation.soundness import wrong_models
 from macros import kept, reads
 from macros.claims.page import claim_html
 from macros.inline import number
@@ -168,3 +170,18 @@ def test_a_page_takes_the_time_of_the_processor() -> None:
     assert kept.note_seconds(SimpleNamespace(url="a/"), time.process_time()) > 0
     kept.tidy()
     assert kept.seconds()["a/"] > 0
+
+
+def test_models_are_checked_anew_when_one_is_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for a device, whatever a build found of models then; a model that is wrong now is named."""
+    checked: list[object] = []
+    monkeypatch.setattr(kept, "wrong_models", lambda facts: checked.append(facts) or wrong_models(facts))
+    for whole, edit in enumerate((("accelerators", "rtx-4090"), ("accelerators", "l4-24gb"))):
+        monkeypatch.setattr(kept, "_whole", [str(whole)])
+        edited(*edit, name="Another name")
+        kept.check(catalog())
+    assert len(checked) == 1
+    monkeypatch.setattr(kept, "_whole", ["model"])
+    edited("models", "llama-3.1-8b", config={"model_type": "not one"})
+    with pytest.raises(CatalogError, match=r"llama-3\.1-8b"):
+        kept.check(catalog())

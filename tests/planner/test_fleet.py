@@ -7,6 +7,7 @@ import pytest
 
 from calc import estimate, plan
 from calc.catalog import catalog
+from calc.performance.load import state
 from calc.planner.candidates import candidates
 from calc.planner.fleet import Fleet
 from calc.planner.inspection import typical
@@ -256,3 +257,22 @@ def test_requests_are_timed_as_reports_time_them() -> None:
         found = typical(read, served, prompts=True)
         report: Any = estimate({**scenario, "prompt_tokens": 700, "output_tokens": 90})
         assert found == {name: report["speed"][name]["typical"] for name in found} and len(found) == 9
+
+
+def test_other_hours_of_use_work_out_little_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What replicas were found to do stands for other hours of use, with the answer of a first question."""
+    worked: list[object] = []
+
+    def counted(*args: Any) -> Any:
+        worked.append(args)
+        return state(*args)
+
+    monkeypatch.setattr("calc.planner.curve.state", counted)
+    catalog().derived.clear()
+    asked(requests_per_s=10)
+    before = len(worked)
+    again, between = asked(requests_per_s=10, hours_a_day=9), len(worked)
+    catalog().derived.clear()
+    first = asked(requests_per_s=10, hours_a_day=9)
+    assert (again["options"], again["rejected"]) == (first["options"], first["rejected"])
+    assert between - before < 0.2 * (len(worked) - between)

@@ -37,12 +37,16 @@ def test_every_answer_names_what_it_assumes(name: str) -> None:
     ("fields", "said"),
     [
         ({}, "✓ It fits"),
+        (
+            {"model": "llama-3.3-70b", "weights": "q4_k_m", "accelerators": "2", "context_tokens": "16384"},
+            "≈ It likely fits",
+        ),
         ({"context_tokens": "10000000"}, "✗ It does not fit"),
         ({"accelerator": "v100-sxm2-32gb", "engine": "vllm", "weights": "fp8"}, "✗ It does not run"),
     ],
 )
 def test_a_verdict_has_a_sign_and_words(fields: dict[str, str], said: str) -> None:
-    """Yes and no are a sign, a word and a colour."""
+    """Yes, likely and no are a sign, a word and a colour."""
     assert f"<strong>{said}" in render_calculator("will-it-fit", fields)
 
 
