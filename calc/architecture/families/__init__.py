@@ -14,6 +14,7 @@ from calc.architecture.families import (
     dense,
     encoder,
     forerunners,
+    gated_latent,
     gemma,
     gpt,
     hearing,
@@ -49,6 +50,8 @@ from calc.architecture.families import (
     state_space,
     text_encoders,
     translation,
+    viewing,
+    windowed,
 )
 from calc.architecture.families.registry import left_out, modelled, read_config
 
@@ -62,6 +65,7 @@ MODULES = (  # importing them fills the registry
     dense,
     encoder,
     forerunners,
+    gated_latent,
     gemma,
     gpt,
     hearing,
@@ -97,6 +101,8 @@ MODULES = (  # importing them fills the registry
     state_space,
     text_encoders,
     translation,
+    viewing,
+    windowed,
 )
 
 __all__ = ["MODULES", "left_out", "modelled", "read_config"]

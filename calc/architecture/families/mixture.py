@@ -9,6 +9,7 @@ from calc.architecture.families.registry import family
 from calc.architecture.layers import ON_OUTPUT, WIDE_RMS, Architecture, Style
 
 MOST_EXPERTS = 2**16
+SHARED = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
 
 
 def expert_counts(config: Config, *names: str, chosen: str = "num_experts_per_tok") -> tuple[int, int]:
@@ -34,14 +35,12 @@ def after_first(config: Config, default: int | None = None) -> Callable[[int], b
     return lambda layer: layer >= first and layer % step == 0
 
 
-def shared_experts(
-    config: Config, *, shared: str = "n_shared_experts", chosen: str = "num_experts_per_tok", bias: bool = False
-) -> FeedForward:
+def shared_experts(config: Config, *, chosen: str = "num_experts_per_tok", bias: bool = False) -> FeedForward:
     """Return DeepSeek-style experts: many narrow ones and a few shared ones, which are one MLP of their joint width."""
     names = ("n_routed_experts", "num_experts", "moe_num_experts", "num_local_experts")
     experts, active = expert_counts(config, *names, chosen=chosen)
     width = config.integer("moe_intermediate_size")
-    together = config.integer(shared, default=0, least=0, most=MOST_EXPERTS) * width
+    together = config.integer(*SHARED, default=0, least=0, most=MOST_EXPERTS) * width
     return mixture(config.hidden(), width, experts=experts, active=active, shared_width=together, shared_bias=bias)
 
 
