@@ -110,15 +110,15 @@ def hgnet(config: Config) -> list[Layer]:
         raise config.error("stage_in_channels", f"must have sizes from 1 to {MOST_CHANNELS}")
     scaled = config.flag("use_learnable_affine_block", default=False)
 
-    def one(name: str, outputs: int, inputs: int, kernel: int, at: int, *, stride: int = 1, groups: int = 1) -> Tensors:
+    def one(name: str, outputs: int, inputs: int, kernel: int, *, at: int, stride: int = 1, groups: int = 1) -> Tensors:
         """Return a convolution before an activation, with a scale and a shift behind it where these are learned."""
         tensors = normed(name, outputs, inputs, kernel, places=places_at(at), stride=stride, groups=groups)
         return tensors + ((Tensor(f"{name}.lab", CONVOLUTION, (2,)),) if scaled else ())
 
     first, middle, last = lists["stem_channels"]
-    stem = one("stem1", middle, first, 3, 2, stride=2) + one("stem2a", middle // 2, middle, 2, 2)
-    stem += one("stem2b", middle, middle // 2, 2, 2) + one("stem3", middle, 2 * middle, 3, 4, stride=2)
-    layers = [convolved(stem + one("stem4", last, middle, 1, 4))]
+    stem = one("stem1", middle, first, 3, at=2, stride=2) + one("stem2a", middle // 2, middle, 2, at=2)
+    stem += one("stem2b", middle, middle // 2, 2, at=2) + one("stem3", middle, 2 * middle, 3, at=4, stride=2)
+    layers = [convolved(stem + one("stem4", last, middle, 1, at=4))]
     for stage in range(4):
         inputs, width, outputs, blocks, kernel, depth = (
             lists[f"stage_{name}"][stage]
@@ -134,11 +134,11 @@ def hgnet(config: Config) -> list[Layer]:
                 before = width if index else inputs
                 if light[stage]:  # type: ignore[index]
                     block += normed(f"{index}.conv1", width, before, 1, places=places_at(at))
-                    block += one(f"{index}.conv2", width, width, kernel, at, groups=width)
+                    block += one(f"{index}.conv2", width, width, kernel, at=at, groups=width)
                 else:
-                    block += one(str(index), width, before, kernel, at)
-            block += one("squeeze", outputs // 2, inputs + depth * width, 1, at)
-            layers.append(convolved(block + one("excite", outputs, outputs // 2, 1, at)))
+                    block += one(str(index), width, before, kernel, at=at)
+            block += one("squeeze", outputs // 2, inputs + depth * width, 1, at=at)
+            layers.append(convolved(block + one("excite", outputs, outputs // 2, 1, at=at)))
             inputs = outputs
     return layers
 
