@@ -89,6 +89,17 @@ def qwen2_moe(config: Config) -> Architecture:
     return llama_like(config, qkv_bias=bias, experts=feed, sparse=sparse_steps(config), pattern=pattern)
 
 
+@family("k2_horizon")
+def k2_horizon(config: Config) -> Architecture:
+    """K2 Horizon: Llama's layout, which may have experts beside shared ones, and a bias on each expert's score."""
+    config.refuse("mova_num_experts", (0,), "attention of experts is not modelled")
+    config.refuse("attention_gate_func", (None,), "a gate on what attention gives is not modelled")
+    experts = shared_experts(config) if config.integer("num_experts", default=0, least=0) else None
+    bias = config.flag("attention_bias", default=False)
+    normed = "head" if config.flag("query_key_norm", default=False) else ""
+    return llama_like(config, qkv_bias=bias, qk_norm=normed, experts=experts, sparse=sparse_steps(config))
+
+
 QWEN3_VL_MOE = {
     "vocab_size": 151936,
     "hidden_size": 2048,
