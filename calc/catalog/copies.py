@@ -14,7 +14,7 @@ T = TypeVar("T")
 # Words of a conversion that name no number format, which stand between a model's name and the format's.
 BESIDE = re.compile(
     r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1"
-    r"|hf|qat|it-qat|4bit|8bit|ct2?|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead|quark|autoround"
+    r"|hf|qat|it-qat|4bit|8bit|ct2?|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead|attn(bf16|fp\d+)|quark|autoround"
     r"|smoothquant|latest|onnx(-q)?)$"
 )
 # Words of weights that somebody edited so that they refuse less: the shape stays.

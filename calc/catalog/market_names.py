@@ -22,7 +22,7 @@ SIZE = re.compile(r"(?<![\w.])(?:(\d{1,3})\s*[-–]\s*)?(\d+(?:\.\d+)?)\s?(gib|g
 WORD = re.compile(r"[a-z0-9.+]+")
 FORM = re.compile(r"(sxm)\d?|pcie|nvl|oam|mezzanine|workstation|server|maxq")  # the same chip, fed and cooled otherwise
 SAID_BESIDE = re.compile(
-    r"hbm\d?e?|g?ddr\d?x?|lpddr\d?x?|unified|memory|vram|ram|\d+w|gpus?|per|card|edition|generation|dgx|hgx|cpu|lhr"
+    r"hbm\d?e?|g?ddr\d?x?|lpddr\d?x?|unified|memory|vram|ram|\d+w|gpus?|per|card|edition|generation|graphics|dgx|hgx|cpu|lhr"
 )
 COMPUTER = re.compile(
     r"\bmac\s?book\s+(pro|air)\b|\bmb[ap]\b|\bmac\s+(studio|mini|pro)\b|\bi?mac\b"

@@ -144,8 +144,10 @@ def apart(text: str, word: Span, before: Reading, behind: Reading) -> Iterator[P
     """
     for first in range(len(behind["chips"]), 0, -1):
         right = behind["chips"][:first]
-        left = [chip for chip in before["chips"] if chip["field"] in kinds(right) | {COUNTED}]
-        if kinds(left) == kinds(right) != set() and beside_each_other(left, right, before, behind):
+        named = kinds(right)
+        count = {COUNTED} if "accelerator" in named else set()  # of the device that the other takes the place of
+        left = [chip for chip in before["chips"] if chip["field"] in named | count]
+        if kinds(left) == named != set() and beside_each_other(left, right, before, behind):
             yield either(text, word, left, right)
 
 

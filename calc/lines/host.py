@@ -19,6 +19,7 @@ SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
 KIND = r"(?:(?:sys(?:tem)?|main|cpu|host)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
+    rf"|{SIZE}(?=(?:epyc|xeon|threadripper)\b)"
     rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}|{SIZE}内存",
     re.ASCII,
 )
@@ -30,7 +31,10 @@ THERE = r"(?:on|in) (?:the )?(?:cpu|ram|host|system (?:ram|memory))"
 NGL = r"(?<!\S)(?:-ngl|--n-gpu-layers|--gpu-layers)[ =]+(\d{1,4})\b"
 PLACED = (
     ("experts_on_host", re.compile(r"--n-cpu-moe[ =]+(\d{1,3})\b")),
-    ("experts_on_host", re.compile(rf"--cpu-moe\b|\b(?:all )?experts? (?:are |stay )?{THERE}\b")),
+    (
+        "experts_on_host",
+        re.compile(rf"--cpu-moe\b|\b(?:all )?experts? (?:are |stay )?{THERE}\b|\boffload\w* (?:all |the )*experts\b"),
+    ),
     ("gpu_layers", re.compile(rf"{NGL}|\b(\d{{1,3}}) layers on (?:the |my )?gpu\b")),
 )
 EPYC = re.compile(r"\bepyc\s*([79])\d\d([2-5])[pfx]?\b")  # the last digit is the generation

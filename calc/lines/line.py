@@ -50,6 +50,7 @@ auf aus bei betreiben brauche braucht brauchen das dem den der die ein eine eine
 geht gibt grafikkarte grafikkarten gut ich ist kann karte laufen lassen läuft man mein meine meinem meinen meiner mir
 mit nicht oder passen passt reichen reicht schaffe schafft schnell speicher und viel viele vom von was welche welcher
 welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich als mehr genug
+mindestens mind wenigstens etwa ungefähr circa
 al bonjour hallo hola comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de
 del ejecutar el ella
 en entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito
@@ -57,7 +58,7 @@ para puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y con
 presupuesto
 au aux avec besoin carte cartes ce combien des du est et faire faut graphique graphiques je le les mon modèle modèles
 pour peut peux quel quelle quelles quels servir sur tourne tourner une contexte paramètres requiert serveur suffisent
-suffit qu mémoire
+suffit qu mémoire moins
 consigo da em meu minha placa posso preciso qual quanta quanto rodar rodando roda uma você
 """
 SIGNS = (

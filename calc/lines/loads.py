@@ -44,9 +44,9 @@ LOADS: tuple[Rule, ...] = (
     ),
     ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
     ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
-    # As benchmarks of servers have them: 8k/1k, isl 1024 osl 512.
-    ("prompt_tokens", rf"(?<![\w./]){NUMBER}\s?(k)(?=\s?/\s?\d+\s?k\b(?!\s?/|\s*{CONTEXT}))", tokens),
-    ("output_tokens", rf"(?<=k)\s?/\s?{NUMBER}\s?(k)\b(?!\s?/|\s*{CONTEXT})", tokens),
+    # As benchmarks of servers have them: 8k/1k, 2k/200, isl 1024 osl 512.
+    ("prompt_tokens", rf"(?<![\w./]){NUMBER}\s?(k)(?=\s?/\s?\d+\s?k?\b(?!\s?/|\s*{CONTEXT}))", tokens),
+    ("output_tokens", rf"(?<=k)\s?/\s?{NUMBER}\s?(k)?\b(?!\s?/|\s*{CONTEXT})(?:\s*tokens?\b)?", tokens),
     ("prompt_tokens", rf"\bisl(?:\s*[=:])?\s*{COUNT}", tokens),
     ("output_tokens", rf"\bosl(?:\s*[=:])?\s*{COUNT}", tokens),
     ("context_tokens", rf"\b{NUMBER}\s?(k|m|million)[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b{WINDOW}", tokens),
@@ -81,7 +81,7 @@ LOADS: tuple[Rule, ...] = (
     ("sequences", rf"\b({'|'.join(OF_PEOPLE)})\s+{PEOPLE}\b", spelt),
     ("sequences", rf"\b(?:team|group) of ({'|'.join(OF_PEOPLE)})\b", spelt),
     ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
-    ("sequences", rf"\b{NUMBER}\s*{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
+    ("sequences", rf"\b{NUMBER}\s*(?:{OF_REQUESTS}\s*)?{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*(?:concurrency|at a time)\b", plainly),
     (

@@ -22,7 +22,7 @@ NO_PEOPLE = (
     r"|threads|cores|channels|experts|heads|files"
     r"|slots|lanes|instances|replicas|runs|times|turns|rounds|tasks|books|songs|videos|frames|prompts|questions)"
 )
-HOW_MANY = r"(?:(?:how many|number of|wie viele|cuant[oa]s|combien de)\b|combien d')"
+HOW_MANY = r"(?:(?:how many|number of|wie ?viele|cuant[oa]s|combien de)\b|combien d')"
 NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
 # What stands in no name that people are counted of: how many whisper streams.
 NO_NAME = r"(?:for|to|with|on|in|per|can|do|does|did|will|would|should|are|is|i|we|gpus?|cards?|and|or)"

@@ -134,11 +134,11 @@ def asking(config: Config, hidden: int, heads: int) -> Layer:
     )
 
 
-def corners(name: str, hidden: int, block: str = "head") -> Tensors:
-    """Return what makes a box of a vector."""
+def corners(name: str, hidden: int, block: str = "head", outputs: int = 4) -> Tensors:
+    """Return what makes a box of a vector, or a distribution of each of its sides."""
     tensors: Tensors = ()
-    for index, outputs in enumerate((hidden, hidden, 4)):
-        tensors += linear(f"{name}.{index}", block, outputs, hidden, bias=True)
+    for index, width in enumerate((hidden, hidden, outputs)):
+        tensors += linear(f"{name}.{index}", block, width, hidden, bias=True)
     return tensors
 
 

@@ -67,9 +67,9 @@ ENCODERS = [name for name in catalog().ids("models") if read(name).output_size =
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_encoders_look_both_ways(name: str) -> None:
-    """BERT, ViT, SigLIP and ModernBERT see all tokens; the text side of CLIP, and so of OWL, is causal, and Mimi."""
+    """BERT, ViT, SigLIP and ModernBERT see all tokens; the text side of CLIP and of OWL, Mimi and ColQwen do not."""
     causal = next(attention.causal for kind in read(name).kinds if (attention := kind.attention))
-    assert causal is name.startswith(("clip", "owl", "mimi"))
+    assert causal is name.startswith(("clip", "owl", "mimi", "colqwen"))
 
 
 def test_a_translators_decoder_is_causal_and_its_encoder_is_not() -> None:

@@ -21,6 +21,9 @@ from calc.catalog import catalog
         ("V100 32GB (DGX-2)", "v100-sxm-32gb"),
         ("M2 Ultra 76‑Core GPU 192GB", "m2-ultra-192gb"),
         ("Apple M1 Max (32-core GPU)", "m1-max-64gb"),
+        ("Intel(R) Arc(TM) Pro B60 Graphics", "arc-pro-b60-24gb"),
+        ("Radeon 8060S Graphics", "ryzen-ai-max-395-128gb"),
+        ("AMD Instinct MI325 OAM", "mi325x"),
         ("GH200 96GB HBM3", "gh200-96gb"),
         ("NVIDIA RTX 3060-12G", "rtx-3060-12gb"),
         ("7900xtx", "rx-7900-xtx"),  # and not 7,900 of something
@@ -162,7 +165,7 @@ def test_a_copy_of_a_repository_is_the_model_of_that_name(workload: str, name: s
         "kyutai/helium-1-2b",  # not the preview
         "TencentARC/LLaMA-Pro-8B",  # no Hermes 2 Pro
         "microsoft/Phi-4-mini-flash-reasoning",
-        "CohereLabs/command-a-plus-05-2026-bf16",
+        "CohereLabs/command-b-plus-05-2026-bf16",
         "mmaaz60/LLaVA-7B-Lightening-v1-1",  # not what Ollama has as llava:7b
     ],
 )

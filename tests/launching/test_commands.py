@@ -164,7 +164,7 @@ def test_what_is_left_out_is_a_switch() -> None:
 
 def test_the_largest_graph_is_told() -> None:
     """Graphs of steps of so many sequences are asked for; TensorRT-LLM is told always, as it records few by itself."""
-    for engine, flag in (("vllm", "--max-cudagraph-capture-size"), ("sglang", "--cuda-graph-max-bs")):
+    for engine, flag in (("vllm", "--max-cudagraph-capture-size"), ("sglang", "--cuda-graph-max-bs-decode")):
         given = words(launch({**H100, "engine": engine, "graphs": 64}))
         assert given[given.index(flag) + 1] == "64"
     for more, most in (({}, 2048), ({"sequence_slots": 32}, 32), ({"graphs": 8}, 8)):
@@ -243,12 +243,13 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
         assert yaml.safe_load(answer["files"][0]["text"])["enable_attention_dp"] is True
 
 
-# Options as each program's own source has them, read on 2026-11-22: SGLang 0.5.23 (arg_groups/fields), TensorRT-LLM
-# (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805), TRL 1.10 (ModelConfig, SFTConfig and
-# its base, trl/cli at f2cd577), vLLM (recipes of August 2026 at 8959cf6; its engine arguments for those of LoRA).
+# Options as each program's own source has them, read on 2026-11-26: SGLang 0.5.23 (arg_groups/fields; 0.5.19 and before
+# have --cuda-graph-max-bs, too), vLLM 0.33.0 (engine/arg_utils.py), TRL 1.16.0 (ModelConfig, SFTConfig and its base,
+# trl/cli); on 2026-11-22: TensorRT-LLM (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805).
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
-    "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --chunked-prefill-size --kv-cache-dtype "
+    "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
+    "--kv-cache-dtype "
     "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",

@@ -643,13 +643,13 @@ def test_unlike_devices_work_together() -> None:
 @pytest.mark.parametrize("rank", ["size", "speed", "margin"])
 def test_a_processor_works_alone(rank: str) -> None:
     """On a computer without a GPU the planner's best are those that estimating every model in its memory finds."""
-    question = {"want": "models", "have": HOST, "models": some_models(10), "context_tokens": 2048, "rank_by": rank}
-    answer: Any = plan({**question, "count": 10})
+    question = {"want": "models", "have": HOST, "models": some_models(20), "context_tokens": 2048, "rank_by": rank}
+    answer: Any = plan({**question, "count": 20})
     found = {option["scenario"]["model"]: option for option in answer["options"]}
     values = [ranked_alone(option, rank) for option in answer["options"] if option["chance"] >= SURE]
     assert values == sorted(values, reverse=True)
     room, checked = 64 * 2**30, 0
-    for model in some_models(10):
+    for model in some_models(20):
         report: Any = estimate({**HOST, "gpu_layers": 0, "engine": "llama.cpp", "model": model, "context_tokens": 2048})
         left = room - report["memory"]["device_bytes"]
         if model in found and found[model]["scenario"]["weights"] == "published":

@@ -14,6 +14,7 @@ from calc.architecture.families import (
     dense,
     encoder,
     forerunners,
+    gated_latent,
     gemma,
     gpt,
     hearing,
@@ -47,8 +48,11 @@ from calc.architecture.families import (
     sparse_attention,
     speaking,
     state_space,
+    t5_gemma,
     text_encoders,
     translation,
+    viewing,
+    windowed,
 )
 from calc.architecture.families.registry import left_out, modelled, read_config
 
@@ -62,6 +66,7 @@ MODULES = (  # importing them fills the registry
     dense,
     encoder,
     forerunners,
+    gated_latent,
     gemma,
     gpt,
     hearing,
@@ -95,8 +100,11 @@ MODULES = (  # importing them fills the registry
     sparse_attention,
     speaking,
     state_space,
+    t5_gemma,
     text_encoders,
     translation,
+    viewing,
+    windowed,
 )
 
 __all__ = ["MODULES", "left_out", "modelled", "read_config"]

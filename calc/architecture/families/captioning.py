@@ -175,11 +175,29 @@ TROCR = {
 }
 
 
+GPT2 = {"vocab_size": 50257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024}
+
+
+def gpt2_as_bart(decoder: Config) -> Config:
+    """Return a config of GPT-2 by BART's names of the same sizes."""
+    decoder = decoder.completed(GPT2)
+    hidden = decoder.integer("n_embd")
+    sizes = {"d_model": hidden, "decoder_ffn_dim": decoder.integer("n_inner", default=4 * hidden)}
+    names = {"decoder_layers": "n_layer", "decoder_attention_heads": "n_head", "max_position_embeddings": "n_positions"}
+    return decoder.replaced({**sizes, **{name: decoder.integer(own) for name, own in names.items()}})
+
+
 @family("vision-encoder-decoder")
 def trocr(config: Config) -> Architecture:
-    """TrOCR and Donut (arXiv:2109.10282, 2111.15664): an encoder of images, and BART's or mBART's decoder."""
-    decoder = config.nested("decoder").completed(TROCR)
-    decoder.refuse("model_type", ("trocr", "mbart"), "other decoders are not modelled behind an encoder of images")
+    """TrOCR, Donut and ViT-GPT2 (arXiv:2109.10282, 2111.15664): an encoder of images, and a decoder that looks at it.
+
+    It is BART's, mBART's or GPT-2's.
+    """
+    decoder = config.nested("decoder")
+    reason = "other decoders are not modelled behind an encoder of images"
+    decoder.completed({"model_type": "trocr"}).refuse("model_type", ("trocr", "mbart", "gpt2"), reason)
+    gpt2 = decoder.text("model_type", "trocr") == "gpt2"
+    decoder = (gpt2_as_bart(decoder) if gpt2 else decoder).completed(TROCR)
     for name in ("layernorm_embedding", "use_learned_position_embeddings"):
         decoder.refuse(name, (True,), "the small ones alone differ")
     seeing, places = read_encoder(config.nested("encoder"))
@@ -192,12 +210,12 @@ def trocr(config: Config) -> Architecture:
     mixer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True)
     both = attention_over_both(mixer, attention, fixed_tokens=places)
     around = norms(hidden, "self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm", bias=True)
-    first = decoder.text("model_type", "trocr") == "mbart"  # norms before the blocks, and one behind the layers
+    first = decoder.text("model_type", "trocr") != "trocr"  # norms before the blocks, and one behind the layers
     feed = dense(hidden, decoder.integer("decoder_ffn_dim"), gated=False, bias=True, activation="gelu")
     block = layer(
         seen_at(both, hidden, seeing.hidden_size), feed, *around, style=GPT_STYLE if first else Style(LAYER_NORM, AFTER)
     )
-    rows = decoder.integer("max_position_embeddings") + 2
+    rows = decoder.integer("max_position_embeddings") + (0 if gpt2 else 2)
     whole = assemble(
         decoder,
         hidden=hidden,
@@ -206,7 +224,7 @@ def trocr(config: Config) -> Architecture:
         tied=True,
         embeddings=(
             Tensor("embed_positions.weight", "other_embedding", (rows, hidden)),
-            *norm("layernorm_embedding", hidden, bias=True),
+            *(() if gpt2 else norm("layernorm_embedding", hidden, bias=True)),
             *(tensor._replace(name=f"encoder.{tensor.name}", block=BLOCK) for tensor in tower),
         ),
         final=norm("layer_norm", hidden, bias=True, block="final_norm") if first else (),

@@ -74,6 +74,19 @@ def hyper_connection(name: str, block: str, hidden: int, streams: int) -> tuple[
     return fn, Tensor(f"{name}.base", block, (outputs,)), Tensor(f"{name}.scale", block, (3,))
 
 
+def separate_connection(name: str, block: str, hidden: int, streams: int) -> tuple[Tensor, ...]:
+    """Return what weighs each residual stream before and after a block, and mixes none with another (Hunyuan 4)."""
+    outputs = 2 * streams
+    fn = Tensor(f"{name}.fn", block, (outputs, streams * hidden))
+    return fn, Tensor(f"{name}.base", block, (outputs,)), Tensor(f"{name}.scale", block, (2,))
+
+
+def hyper_head(hidden: int, streams: int) -> tuple[Tensor, ...]:
+    """Return what makes one of the residual streams behind the last layer."""
+    weights = Tensor("hc_head.hc_fn", "other", (streams, streams * hidden))
+    return weights, Tensor("hc_head.hc_base", "other", (streams,)), Tensor("hc_head.hc_scale", "other", (1,))
+
+
 COMPRESSION = {0: WINDOW_ONLY, 4: COMPRESSED, 128: HEAVILY_COMPRESSED}
 
 
@@ -99,9 +112,7 @@ def deepseek_v4(config: Config) -> Architecture:
     around = norms(hidden, "input_layernorm", "post_attention_layernorm")
     around += hyper_connection("attn_hc", "attention", hidden, streams)
     around += hyper_connection("ffn_hc", "mlp", hidden, streams)
-    last = norm("norm", hidden, block="final_norm")
-    last += (Tensor("hc_head.hc_fn", "other", (streams, streams * hidden)),)
-    last += (Tensor("hc_head.hc_base", "other", (streams,)), Tensor("hc_head.hc_scale", "other", (1,)))
+    last = norm("norm", hidden, block="final_norm") + hyper_head(hidden, streams)
     whole = assemble(
         config,
         hidden=hidden,

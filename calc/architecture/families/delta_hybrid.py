@@ -30,7 +30,7 @@ def full_rank(config: Config, names: tuple[str, ...]) -> Mixer:
 def narrow_experts(config: Config) -> FeedForward:
     """Return Kimi K3's experts, which read and write a space smaller than the hidden one, with a norm between."""
     hidden, small = config.hidden(), config.integer("routed_expert_hidden_size")
-    feed = shared_experts(config, shared="num_shared_experts", chosen="num_experts_per_token")
+    feed = shared_experts(config, chosen="num_experts_per_token")
     routed = tuple(
         tensor._replace(shape=tuple(small if size == hidden else size for size in tensor.shape))
         if tensor.block == "expert"

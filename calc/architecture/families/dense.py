@@ -15,10 +15,10 @@ from calc.architecture.layers import (
 from calc.architecture.tensors import SPLIT_OUT, Tensor, linear, norm
 
 
-@family("granite")
+@family("granite", "iquestcoder")
 @family("internlm3", defaults={"head_dim": 128})
 def llama_layout(config: Config) -> Architecture:
-    """Granite 3 and InternLM 3: Llama's layout."""
+    """Granite 3, IQuest Coder and InternLM 3: Llama's layout."""
     bias = config.flag("attention_bias", default=False)
     return llama_like(config, qkv_bias=bias, out_bias=bias)
 

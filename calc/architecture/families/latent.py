@@ -8,7 +8,7 @@ from calc.architecture.decoders import FULL, LLAMA_NORMS, SPARSE, assemble, deco
 from calc.architecture.families.mixture import MOST_EXPERTS, after_first, expert_counts, shared_experts
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Attention, TokenCache
-from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensors, linear, norm
+from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, linear, norm
 
 INDEXED = "indexed_attention"
 
@@ -82,15 +82,23 @@ def deepseek(config: Config) -> Architecture:
     return deepseek_like(config, [FULL] * config.layers())
 
 
+@family("sarvam_mla", defaults={"first_k_dense_replace": 1})
+def sarvam_mla(config: Config) -> Architecture:
+    """Sarvam 105B: DeepSeek V3's layout, whose router keeps a learned correction for each expert."""
+    experts, _ = expert_counts(config, "n_routed_experts", "num_experts")
+    correction = (Tensor("mlp.router.expert_bias", "router", (experts,)),)
+    return deepseek_like(config, [FULL] * config.layers(), after=correction)
+
+
 @family("axk1", defaults={"first_k_dense_replace": 1})
 def axk1(config: Config) -> Architecture:
     """A.X K1 (arXiv:2601.09200): DeepSeek V3 with a norm behind the experts."""
     return deepseek_like(config, [FULL] * config.layers(), after=norm("post_mlp_layernorm", config.hidden()))
 
 
-@family("minicpm3")
+@family("minicpm3", "youtu")
 def minicpm3(config: Config) -> Architecture:
-    """MiniCPM 3: latent attention without experts, the embedding as output matrix."""
+    """MiniCPM 3 and Youtu LLM: latent attention without experts, the embedding as output matrix."""
     feed = dense(config.hidden(), config.integer("intermediate_size"), bias=config.flag("mlp_bias", default=False))
     latent = latent_attention(config, indexer=False)
     return decoder(config, mixers=[FULL] * config.layers(), mixer=lambda _: latent, feed=lambda _: feed, tied=True)

@@ -167,7 +167,7 @@ def kimi_linear(config: Config) -> Architecture:
     def feed(kind: str) -> FeedForward:
         if kind == DENSE:
             return dense(hidden, config.integer("intermediate_size"))
-        return shared_experts(config, shared="num_shared_experts", chosen="num_experts_per_token")
+        return shared_experts(config, chosen="num_experts_per_token")
 
     return decoder(
         config,

@@ -9,6 +9,7 @@ from calc.architecture.families.registry import family
 from calc.architecture.layers import ON_OUTPUT, WIDE_RMS, Architecture, Style
 
 MOST_EXPERTS = 2**16
+SHARED = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
 
 
 def expert_counts(config: Config, *names: str, chosen: str = "num_experts_per_tok") -> tuple[int, int]:
@@ -34,14 +35,12 @@ def after_first(config: Config, default: int | None = None) -> Callable[[int], b
     return lambda layer: layer >= first and layer % step == 0
 
 
-def shared_experts(
-    config: Config, *, shared: str = "n_shared_experts", chosen: str = "num_experts_per_tok", bias: bool = False
-) -> FeedForward:
+def shared_experts(config: Config, *, chosen: str = "num_experts_per_tok", bias: bool = False) -> FeedForward:
     """Return DeepSeek-style experts: many narrow ones and a few shared ones, which are one MLP of their joint width."""
     names = ("n_routed_experts", "num_experts", "moe_num_experts", "num_local_experts")
     experts, active = expert_counts(config, *names, chosen=chosen)
     width = config.integer("moe_intermediate_size")
-    together = config.integer(shared, default=0, least=0, most=MOST_EXPERTS) * width
+    together = config.integer(*SHARED, default=0, least=0, most=MOST_EXPERTS) * width
     return mixture(config.hidden(), width, experts=experts, active=active, shared_width=together, shared_bias=bias)
 
 
@@ -88,6 +87,17 @@ def qwen2_moe(config: Config) -> Architecture:
     pattern = every(config, lambda layer: sliding and layer >= first)
     bias = config.flag("qkv_bias", default=True)
     return llama_like(config, qkv_bias=bias, experts=feed, sparse=sparse_steps(config), pattern=pattern)
+
+
+@family("k2_horizon")
+def k2_horizon(config: Config) -> Architecture:
+    """K2 Horizon: Llama's layout, which may have experts beside shared ones, and a bias on each expert's score."""
+    config.refuse("mova_num_experts", (0,), "attention of experts is not modelled")
+    config.refuse("attention_gate_func", (None,), "a gate on what attention gives is not modelled")
+    experts = shared_experts(config) if config.integer("num_experts", default=0, least=0) else None
+    bias = config.flag("attention_bias", default=False)
+    normed = "head" if config.flag("query_key_norm", default=False) else ""
+    return llama_like(config, qkv_bias=bias, qk_norm=normed, experts=experts, sparse=sparse_steps(config))
 
 
 QWEN3_VL_MOE = {

@@ -151,20 +151,21 @@ def paligemma(config: Config) -> Architecture:
     return with_tower(config, text, tower + linear("projector", BLOCK, outputs, hidden, bias=True))
 
 
-@with_towers("colpali")
+@with_towers("colpali", "colqwen2")
 def colpali(config: Config) -> Architecture:
-    """ColPali (arXiv:2407.01449): PaliGemma with a narrow vector of each token in place of words.
+    """ColPali and ColQwen 2 (arXiv:2407.01449): a model that sees with a narrow vector of each token in place of words.
 
-    All tokens see each other, as those of a prompt do in PaliGemma.
+    All tokens of ColPali see each other, as those of a prompt do in PaliGemma.
     """
-    vlm = config.nested("vlm_config")
-    whole, size = paligemma(vlm), config.integer("embedding_dim", default=128)
-    head = whole.head + linear("embedding_proj_layer", "head", size, whole.hidden_size, bias=True)
+    vlm, of_gemma = config.nested("vlm_config"), config.text("model_type", "") == "colpali"
+    whole, size = (paligemma if of_gemma else qwen2_vl)(vlm), config.integer("embedding_dim", default=128)
+    head = tuple(tensor for tensor in whole.head if tensor.block != "lm_head")
+    head += linear("embedding_proj_layer", "head", size, whole.hidden_size, bias=True)
     kinds = tuple(
-        kind._replace(attention=kind.attention and kind.attention._replace(causal=False), caches=())
+        kind._replace(attention=kind.attention and kind.attention._replace(causal=not of_gemma), caches=())
         for kind in whole.kinds
     )
-    return whole._replace(family="colpali", kinds=kinds, tied=False, output_size=0, head=head)
+    return whole._replace(family=config.text("model_type", ""), kinds=kinds, tied=False, output_size=0, head=head)
 
 
 @with_towers("mistral3")

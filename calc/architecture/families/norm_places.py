@@ -46,6 +46,21 @@ def exaone4(config: Config) -> Architecture:
     )
 
 
+@family("hyperclovax")
+def hyperclovax(config: Config) -> Architecture:
+    """HyperCLOVA X SEED: Granite's layout with a norm behind each block, too."""
+    before, after = LLAMA_NORMS
+    behind = config.flag("use_post_norm", default=True)
+    bias = config.flag("attention_bias", default=False)
+    return llama_like(
+        config,
+        qkv_bias=bias,
+        out_bias=bias,
+        layer_norms=(before, "post_norm1", after, "post_norm2") if behind else LLAMA_NORMS,
+        style=Style(place=AROUND) if behind else LLAMA_STYLE,
+    )
+
+
 COHERE_STYLE = Style(WIDE_RMS, BESIDE)  # its norm is written out, and keeps as much as one of squares does
 
 

@@ -37,7 +37,7 @@ def glm4_moe(config: Config) -> Architecture:
 @family("bailing_moe", "sarvam_moe", defaults={"first_k_dense_replace": 1})
 def bailing_moe(config: Config) -> Architecture:
     """Ling 2.0 and Sarvam: norms on query and key heads, a few dense layers, a router with a learned correction."""
-    feed = shared_experts(config, shared="num_shared_experts")
+    feed = shared_experts(config)
     experts, _ = expert_counts(config, "num_experts", "n_routed_experts")
     correction = Tensor("mlp.router.expert_bias", "router", (experts,))
     return llama_like(
@@ -67,7 +67,7 @@ ERNIE = {
 @family("ernie4_5_moe", defaults=ERNIE)
 def ernie4_5_moe(config: Config) -> Architecture:
     """ERNIE 4.5 MoE: experts from the second layer on, whose router adds a learned correction for each expert."""
-    feed = shared_experts(config, shared="moe_num_shared_experts")
+    feed = shared_experts(config)
     experts, _ = expert_counts(config, "moe_num_experts")
     correction = Tensor("mlp.router.e_score_correction_bias", "router", (1, experts))
     first = config.integer("moe_layer_start_index", least=0)
@@ -113,7 +113,7 @@ def exaone_moe(config: Config) -> Architecture:
         qkv_bias=bias,
         out_bias=bias,
         qk_norm="head",
-        experts=shared_experts(config, shared="num_shared_experts", bias=config.flag("mlp_bias", default=False)),
+        experts=shared_experts(config, bias=config.flag("mlp_bias", default=False)),
         sparse=after_first(config),
         pattern=every(config, lambda layer: windowed and (last - layer) % 4 != 0),
     )
@@ -137,7 +137,7 @@ def afmoe(config: Config) -> Architecture:
     heads = Attention(*heads_of(config, hidden))
     window = config.integer("sliding_window", default=0, least=0) or None
     bias = config.flag("attention_bias", default=False)
-    feed = shared_experts(config, shared="num_shared_experts")
+    feed = shared_experts(config)
     experts, _ = expert_counts(config, "num_experts")
     feed = feed._replace(tensors=(*feed.tensors, Tensor("mlp.expert_bias", "router", (experts,))))
 

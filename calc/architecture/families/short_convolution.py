@@ -1,12 +1,22 @@
-"""LFM2: short convolutions that mix a token with the few before it, in most layers; attention in some."""
+"""LFM2 and LFM3: short convolutions that mix a token with the few before it, in most layers; attention in some."""
 
 from calc.architecture.blocks import FeedForward, Mixer, dense, mixture, softmax_attention
 from calc.architecture.config import Config
-from calc.architecture.decoders import DENSE, FULL, decoder, feeds_of, heads_of, mixers_of
+from calc.architecture.decoders import (
+    DENSE,
+    FULL,
+    LLAMA_STYLE,
+    SLIDING,
+    decoder,
+    feeds_of,
+    heads_of,
+    mixers_of,
+    windowed,
+)
 from calc.architecture.families.mixture import expert_counts
 from calc.architecture.families.registry import family
 from calc.architecture.families.state_space import MOST_STATE, convolution
-from calc.architecture.layers import Architecture, Attention, Recurrence, StateCache
+from calc.architecture.layers import AROUND, Architecture, Attention, Recurrence, StateCache, Style
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, linear
 
 CONVOLUTION = "conv"
@@ -48,6 +58,44 @@ def lfm2(config: Config) -> Architecture:
         feed=feed,
         layer_norms=("operator_norm", "ffn_norm"),
         tied=config.flag("tie_embedding", default=True),
+    )
+
+
+LFM3 = {
+    "conv_L_cache": 7,
+    "sliding_window": 256,
+    "head_dim": 128,
+    "use_sandwich_norm": True,
+    "use_attention_gate": True,
+}
+
+
+@family("lfm3", defaults=LFM3)
+def lfm3(config: Config) -> Architecture:
+    """LFM3: two convolutions to an attention, every other with a window; a gate on each head, norms around blocks."""
+    hidden = config.hidden()
+    heads = Attention(*heads_of(config, hidden))
+    gate = linear("self_attn.g_proj", "attention", heads.heads, hidden, split=SPLIT_OUT)
+    types = [FULL if i % 4 == 2 else SLIDING if i % 4 == 0 and i else CONVOLUTION for i in range(config.layers())]
+    around = config.flag("use_sandwich_norm", default=True)
+
+    def mixer(kind: str) -> Mixer:
+        if kind == CONVOLUTION:
+            return short_convolution(config)
+        found = softmax_attention(hidden, windowed(config, heads, kind), qk_norm="head")
+        gated = config.flag("use_attention_gate", default=True)
+        return found._replace(tensors=found.tensors + gate) if gated else found
+
+    return decoder(
+        config,
+        mixers=mixers_of(config, types, (FULL, SLIDING, CONVOLUTION)),
+        mixer=mixer,
+        feed=lambda _: dense(hidden, config.integer("intermediate_size")),
+        layer_norms=("operator_norm", "operator_out_norm", "ffn_norm", "ffn_out_norm")
+        if around
+        else ("operator_norm", "ffn_norm"),
+        style=Style(place=AROUND) if around else LLAMA_STYLE,
+        tied=True,
     )
 
 

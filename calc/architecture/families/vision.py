@@ -35,9 +35,10 @@ def transformer(
     """Return the layers of a tower: attention and an MLP, each after a norm; `extra` is more that each layer has."""
     hidden = hidden or config.hidden()
     heads = config.integer("num_attention_heads", "num_heads", "attention_heads", most=2**20)
-    if hidden % heads:
+    kv_heads = config.integer("num_key_value_heads", default=heads)
+    if hidden % heads or heads % kv_heads:
         raise config.error("num_attention_heads", f"must divide the hidden size {hidden}, not be {heads}")
-    attention = Attention(heads, heads, hidden // heads)
+    attention = Attention(heads, kv_heads, hidden // heads)
     width = width or config.integer("intermediate_size")
     tensors = softmax_attention(hidden, attention, qkv_bias=qkv_bias, out_bias=out_bias, qk_norm=qk_norm).tensors
     tensors += dense(hidden, width, gated=gated, bias=mlp_bias).tensors
