@@ -273,7 +273,7 @@ def pass_time(
         elif isinstance(operation, Pointwise):
             count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
         else:
-            moved, flops = operation.bytes / bandwidth, operation.flops / (ridge * bandwidth)
+            moved, flops = operation.bytes / kernels.given(operation), operation.flops / (ridge * bandwidth)
             if isinstance(operation, Product):
                 factors = schedule.product(operation.kernel)
                 count = factors.launches
