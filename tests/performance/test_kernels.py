@@ -247,7 +247,7 @@ def test_few_rows_are_read_as_memory_gives_or_units_ask(name: str, reached: floa
     size = 2.0 * 14336 * 4096
     row = Product("up_proj", 1.0, 14336, 4096, "bf16", size, 0.0)
     taken = size / Kernels(device, "", OwnKernels(vector_start_s=1e-9, vector_bytes=6.0)).seconds(row)
-    assert 0.85 * reached < taken <= reached
+    assert 0.85 * reached < taken < 1.002 * reached
 
 
 @pytest.mark.parametrize(
