@@ -67,7 +67,8 @@ class Kernels(DeviceLaws):
 
     def __init__(self, accelerator: Accelerator, engine: str = "", own: OwnKernels = LIBRARIES) -> None:
         super().__init__(accelerator, engine, own)
-        self.asked = own.vector_bytes * self.unit_clocks if own.vector_bytes else inf  # bytes a second, of few rows
+        self.asked = own.vector_bytes * self.unit_clocks if own.vector_bytes else inf  # bytes a second of weights
+        self.given = min(self.bandwidth, self.asked)
         self.known = dict[tuple[Operation, float], float]()  # seconds in training, which looks for layouts
         host = host_link(accelerator)
         self.host_rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
@@ -92,23 +93,16 @@ class Kernels(DeviceLaws):
         law = self._products.get(kernel) or self._product_law(kernel)
         least = self.least_rows * UNPACKED_ROWS if kernel in UNPACKED else self.least_rows
         rows = m if m > least or self.in_integers(kernel) else least
+        moved = weight_bytes + io_bytes
         if m <= FEW_ROWS and self.own.vector_start_s:
-            reading = self.vector_read_s(weight_bytes + io_bytes, law.read)
+            reading = self.vector_read_s(moved, law.read)
             return self.own.vector_start_s + blend(reading, 2.0 * m * n * k / law.rate, law.sharpness)
-        return product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=weight_bytes + io_bytes)
+        seconds = product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=moved)
+        return max(seconds, self.own.vector_start_s + self.vector_read_s(moved, law.read))  # no less than of few rows
 
     def vector_read_s(self, size_bytes: float, read: float) -> float:
         """Return the seconds in which kernels for a few rows read weights: as memory gives them, or as units ask."""
         return blend(size_bytes / read, size_bytes / self.asked, READ_SHARPNESS)
-
-    def given(self, operation: Operation) -> float:
-        """Return the bytes a second that an operation gets at most: of memory, of few rows what units ask for."""
-        rows = inf
-        if isinstance(operation, Product):
-            rows = operation.m
-        elif isinstance(operation, Experts):
-            rows = operation.tokens
-        return min(self.bandwidth, self.asked) if rows <= FEW_ROWS else self.bandwidth
 
     def cast_s(self, operation: Product) -> float:
         """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
@@ -139,17 +133,17 @@ class Kernels(DeviceLaws):
     def tiled_experts(self, operation: Experts) -> float:
         """Return the seconds of experts whose products are like an engine's others, each in tiles of its own."""
         law = self._products.get(operation.kernel) or self._product_law(operation.kernel)
-        rows, reading = operation.tokens * operation.active, operation.weight_bytes / law.read
-        if operation.tokens <= FEW_ROWS:
-            reading = self.vector_read_s(operation.weight_bytes, law.read)
-        else:
+        rows, starts = operation.tokens * operation.active, self.own.expert_kernels
+        if operation.tokens > FEW_ROWS and self.own.experts_in_turn:  # whose rows are gathered: none is empty
+            starts += self.own.experts_in_turn * operation.matrices * operation.touched
+        elif operation.tokens > FEW_ROWS:
             tile = min(self.own.expert_tile, operation.tokens)
             idle = tiled_rows(rows=rows, touched=operation.touched, tile=tile) - rows
             rows += self.own.expert_idle_share * idle
         flops = 2.0 * rows * operation.matrices * operation.n * operation.k
-        worked = blend(reading, flops / law.rate, law.sharpness)
+        worked = blend(self.vector_read_s(operation.weight_bytes, law.read), flops / law.rate, law.sharpness)
         beside = self.own.expert_passes * operation.io_bytes / law.read
-        return self.own.expert_kernels * self.own.vector_start_s + worked + beside
+        return starts * self.own.vector_start_s + worked + beside
 
     def attention(self, operation: Attention) -> float:
         """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""

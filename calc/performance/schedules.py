@@ -273,7 +273,8 @@ def pass_time(
         elif isinstance(operation, Pointwise):
             count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
         else:
-            moved, flops = operation.bytes / kernels.given(operation), operation.flops / (ridge * bandwidth)
+            given = kernels.given if isinstance(operation, Product | Experts) else bandwidth
+            moved, flops = operation.bytes / given, operation.flops / (ridge * bandwidth)
             if isinstance(operation, Product):
                 factors = schedule.product(operation.kernel)
                 count = factors.launches

@@ -26,7 +26,6 @@ BOUNDS: dict[str, Bound] = {
             "fuses",
             "fuses_casts",
             "halves_fp32",
-            "experts_in_turn",
             "loops_experts",
             "overlap",
             "overlaps",
@@ -53,7 +52,8 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     **dict.fromkeys(("product_most", "ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
     **dict.fromkeys(("state_pool_share", "state_share", "window_share"), SHARE),
-    **dict.fromkeys(("attention_factor", "attention_backward", "cache_factor", "expert_factor"), FACTOR),
+    **dict.fromkeys(("attention_backward", "cache_factor", "expert_factor"), FACTOR),
+    "attention_factor": ("", 0.2, 50),
     **dict.fromkeys(
         ("expert_launches", "expert_reading_factor", "links_factor", "matrix_factor", "weights_factor"), FACTOR
     ),
@@ -93,7 +93,7 @@ BOUNDS: dict[str, Bound] = {
     "expert_tile": ("", 0, 256),
     "vector_bytes": ("bytes", 0, 64),
     **dict.fromkeys(("expert_idle_share", "fp4_share", "integer_most", "integer_share"), ("", 0, 1)),
-    **dict.fromkeys(("expert_kernels", "expert_passes"), ("", 0, 50)),
+    **dict.fromkeys(("expert_kernels", "expert_passes", "experts_in_turn"), ("", 0, 50)),
     "converted_bytes": ("bytes", 0, 32),
     "unpack_rows": ("", 0, 2**17),
     "request_s": ("seconds", 0, 1),
