@@ -85,7 +85,7 @@ BOUNDS: dict[str, Bound] = {
     "allocator_slack": ("", 0, 0.5),
     "allocator_pass_slack": ("", 0, 2),
     "cache_passes": ("", 0, 10),
-    **dict.fromkeys(("join_cycles", "repeat_cycles"), ("", 0, 100)),
+    **dict.fromkeys(("join_cycles", "repeat_cycles", "unpack_cycles"), ("", 0, 100)),
     "state_passes": ("", 0, 20),
     "states_held": ("", 1, 8),
     "state_kernels": ("", 0, 50),
