@@ -67,8 +67,8 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate. Its
 # attention on AMD's takes packed FP16, at half the matrix units' rate up to RDNA 3.5 and at a quarter on RDNA 4. Where
-# a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate. Under SYCL threads
-# attend, at an eighth of Intel's matrix units' rate and half of that; under Vulkan its products take twice as long.
+# a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate. Under SYCL it is
+# threads that attend, at a sixteenth of Intel's matrix units' rate; under Vulkan products take twice to three times.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
 OWN = {
