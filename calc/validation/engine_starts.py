@@ -76,7 +76,7 @@ OWN = {
     "mlx": {"step_s": 3e-4, "launch_s": 5e-6},
     "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75, "attention_factor@AMD": 2.0}
     | {"attention_factor@RDNA 4@2024": 4.0, "matrix_factor_bf16@AMD vulkan": 3.0}
-    | {"attention_factor@Intel": 16.0, "attention_factor@Intel@2025": 1.0, "matrix_factor@Intel": 2.0}
+    | {"attention_factor@Intel": 16.0, "matrix_factor@Intel": 2.0}
     | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
@@ -88,9 +88,10 @@ OWN = {
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and
-# those of A100s, which keep their clock.
+# those of A100s, which keep their clock. Of llama.cpp, what libraries did under SYCL until it had kernels of its own.
 STEADY = "matrix_factor@Ampere data-center"
 BY_LAW = {
+    "llama.cpp": ("attention_factor@Intel@2025",),
     "sglang": ("weights_factor", "expert_reading_factor_w4a16", STEADY),
     "tensorrt-llm": (STEADY,),
     "vllm": (STEADY,),
