@@ -67,7 +67,8 @@ def around_products(operations: Pass, schedule: Schedule) -> Pass:
             own = schedule.product(product.kernel)
             if own.unpack_rows and product.m >= own.unpack_rows:
                 plain = UNPACKED_BYTES * product.n * product.k
-                unpacked = Copy("Weights unpacked", product.weight_bytes + plain, own.launches)
+                cycles = own.unpack_cycles * product.n * product.k
+                unpacked = Copy("Weights unpacked", product.weight_bytes + plain, own.launches, cycles)
                 found.append(Counted(unpacked, item.times))
                 product = product._replace(kernel=PLAIN, weight_bytes=plain)
             if schedule.converted_bytes and product.kernel == PLAIN and product.m > FEW_ROWS:

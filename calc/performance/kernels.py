@@ -1,7 +1,7 @@
 """Seconds of an operation on a device: the law of its kind and kernel, asked for its sizes."""
 
 from collections.abc import Callable
-from math import ceil
+from math import ceil, inf
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, KernelLaw
@@ -51,6 +51,7 @@ MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound a
 UNPACKED = ("w4a16", "w8a16")  # weights are unpacked in registers, and multiplied by the instructions of threads
 UNPACKED_ROWS = 0.4  # of the rows of a whole group's: 16 for 64, at 0.62 of the rate (arXiv:2402.13499)
 EXPERT_PRODUCTS = 2  # of each expert: gate and up together, and down
+READ_SHARPNESS = 8.0  # of memory and compute units, whichever gives fewer bytes: nearly all of what the slower gives
 FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX_BATCH_SIZE
 
 
@@ -66,6 +67,8 @@ class Kernels(DeviceLaws):
 
     def __init__(self, accelerator: Accelerator, engine: str = "", own: OwnKernels = LIBRARIES) -> None:
         super().__init__(accelerator, engine, own)
+        self.asked = own.vector_bytes * self.unit_clocks if own.vector_bytes else inf  # bytes a second of weights
+        self.given = min(self.bandwidth, self.asked)
         self.known = dict[tuple[Operation, float], float]()  # seconds in training, which looks for layouts
         host = host_link(accelerator)
         self.host_rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
@@ -90,10 +93,16 @@ class Kernels(DeviceLaws):
         law = self._products.get(kernel) or self._product_law(kernel)
         least = self.least_rows * UNPACKED_ROWS if kernel in UNPACKED else self.least_rows
         rows = m if m > least or self.in_integers(kernel) else least
+        moved = weight_bytes + io_bytes
         if m <= FEW_ROWS and self.own.vector_start_s:
-            worked = blend((weight_bytes + io_bytes) / law.read, 2.0 * m * n * k / law.rate, law.sharpness)
-            return self.own.vector_start_s + worked
-        return product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=weight_bytes + io_bytes)
+            reading = self.vector_read_s(moved, law.read)
+            return self.own.vector_start_s + blend(reading, 2.0 * m * n * k / law.rate, law.sharpness)
+        seconds = product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=moved)
+        return max(seconds, self.own.vector_start_s + self.vector_read_s(moved, law.read))  # no less than of few rows
+
+    def vector_read_s(self, size_bytes: float, read: float) -> float:
+        """Return the seconds in which kernels for a few rows read weights: as memory gives them, or as units ask."""
+        return blend(size_bytes / read, size_bytes / self.asked, READ_SHARPNESS)
 
     def cast_s(self, operation: Product) -> float:
         """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
@@ -124,15 +133,17 @@ class Kernels(DeviceLaws):
     def tiled_experts(self, operation: Experts) -> float:
         """Return the seconds of experts whose products are like an engine's others, each in tiles of its own."""
         law = self._products.get(operation.kernel) or self._product_law(operation.kernel)
-        rows = operation.tokens * operation.active
-        if operation.tokens > FEW_ROWS:
+        rows, starts = operation.tokens * operation.active, self.own.expert_kernels
+        if operation.tokens > FEW_ROWS and self.own.experts_in_turn:  # whose rows are gathered: none is empty
+            starts += self.own.experts_in_turn * operation.matrices * operation.touched
+        elif operation.tokens > FEW_ROWS:
             tile = min(self.own.expert_tile, operation.tokens)
             idle = tiled_rows(rows=rows, touched=operation.touched, tile=tile) - rows
             rows += self.own.expert_idle_share * idle
         flops = 2.0 * rows * operation.matrices * operation.n * operation.k
-        worked = blend(operation.weight_bytes / law.read, flops / law.rate, law.sharpness)
+        worked = blend(self.vector_read_s(operation.weight_bytes, law.read), flops / law.rate, law.sharpness)
         beside = self.own.expert_passes * operation.io_bytes / law.read
-        return self.own.expert_kernels * self.own.vector_start_s + worked + beside
+        return starts * self.own.vector_start_s + worked + beside
 
     def attention(self, operation: Attention) -> float:
         """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""

@@ -30,6 +30,9 @@ TRITON = "triton"
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 
 
+UNPACKING = "unpack_rows", "unpack_cycles"
+
+
 class Factors(NamedTuple):
     """How much longer an engine's kernel takes than the law's, where reading bounds it and where arithmetic does."""
 
@@ -37,6 +40,7 @@ class Factors(NamedTuple):
     working: float
     launches: float = 1.0  # kernels that the host launches for one product
     unpack_rows: float = 0.0  # from which on its weights are unpacked to 16 bit in memory first; 0: they never are
+    unpack_cycles: float = 0.0  # of a compute unit for each of them, where taking them apart is slower than memory
 
 
 class Schedule(NamedTuple):
@@ -81,7 +85,7 @@ class Schedule(NamedTuple):
                 self.of("weights_factor", kinds),
                 self.of("matrix_factor", kinds),
                 self.of("product_launches", kinds),
-                self.of("unpack_rows", kinds) if self.unpacks and not plain else 0.0,
+                *((self.of(name, kinds) for name in UNPACKING) if self.unpacks and not plain else ()),
             )
         return known
 
@@ -273,7 +277,8 @@ def pass_time(
         elif isinstance(operation, Pointwise):
             count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
         else:
-            moved, flops = operation.bytes / bandwidth, operation.flops / (ridge * bandwidth)
+            given = kernels.given if isinstance(operation, Product | Experts) else bandwidth
+            moved, flops = operation.bytes / given, operation.flops / (ridge * bandwidth)
             if isinstance(operation, Product):
                 factors = schedule.product(operation.kernel)
                 count = factors.launches

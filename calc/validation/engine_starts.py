@@ -46,11 +46,11 @@ EAGER = {
     "matrix_factor_awq": 2.0,
     "product_launches_awq": 2.0,
     "product_launches_nf4": 3.0,
-    "product_launches_nf4-dq": 3.0,
+    "product_launches_nf4-dq": 4.0,
     "product_launches_fp8": 6.0,
     "product_launches_fp8-block": 6.0,
     "product_launches_gptq-int8": 5.0,
-    "product_launches_int8": 8.0,
+    "product_launches_int8": 11.0,
 }
 # Servers whose prompts are read by PyTorch kernel by kernel, too; SGLang casts operands by kernels of their own.
 # TensorRT-LLM (overlap scheduler) and vLLM from 0.14 on (asynchronous scheduling) launch a step before they have read
@@ -67,14 +67,17 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate. Its
 # attention on AMD's takes packed FP16, at half the matrix units' rate up to RDNA 3.5 and at a quarter on RDNA 4. Where
-# a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate.
+# a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate. Under SYCL it is
+# threads that attend, at a sixteenth of Intel's matrix units' rate; under Vulkan products take twice to three times.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
 OWN = {
     "transformers": SUSTAINED | EAGER,
     "mlx": {"step_s": 3e-4, "launch_s": 5e-6},
     "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75, "attention_factor@AMD": 2.0}
-    | {"attention_factor@RDNA 4@2024": 4.0, "matrix_factor_bf16@AMD vulkan": 3.0},
+    | {"attention_factor@RDNA 4@2024": 4.0, "matrix_factor_bf16@AMD vulkan": 3.0}
+    | {"attention_factor@Intel": 16.0, "matrix_factor@Intel": 2.0}
+    | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
     | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0}
@@ -85,9 +88,10 @@ OWN = {
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and
-# those of A100s, which keep their clock.
+# those of A100s, which keep their clock. Of llama.cpp, what libraries did under SYCL until it had kernels of its own.
 STEADY = "matrix_factor@Ampere data-center"
 BY_LAW = {
+    "llama.cpp": ("attention_factor@Intel@2025",),
     "sglang": ("weights_factor", "expert_reading_factor_w4a16", STEADY),
     "tensorrt-llm": (STEADY,),
     "vllm": (STEADY,),

@@ -238,6 +238,19 @@ def test_own_kernels_for_a_few_rows_start_sooner() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "reached"),
+    [("a100-sxm-40gb", 6 * 108 * 1.41e9), ("h100-sxm-80gb", 6 * 132 * 1.98e9), ("rtx-4090", 1.008e12)],
+)
+def test_few_rows_are_read_as_memory_gives_or_units_ask(name: str, reached: float) -> None:
+    """With 6 bytes a cycle and unit an A100 and an H100 ask for half of what memory gives, a GeForce for all of it."""
+    device = catalog().accelerator(name)
+    size = 2.0 * 14336 * 4096
+    row = Product("up_proj", 1.0, 14336, 4096, "bf16", size, 0.0)
+    taken = size / Kernels(device, "", OwnKernels(vector_start_s=1e-9, vector_bytes=6.0)).seconds(row)
+    assert 0.85 * reached < taken < 1.002 * reached
+
+
+@pytest.mark.parametrize(
     ("model", "devices", "published_s"), [("qwen3-30b-a3b", 1, 0.0320), ("qwen3-235b-a22b", 4, 0.0681)]
 )
 def test_marlin_once_launched_a_kernel_for_each_expert(model: str, devices: int, published_s: float) -> None:

@@ -122,6 +122,16 @@ def test_experts_in_tiles(tokens: float, tiled: float) -> None:
     assert found.seconds(operation) == pytest.approx(8 * 0.25 + worked(1e9 + 3 * 2e8, rows * 2 * 3 * 30 * 50))
 
 
+def test_tiles_of_experts_in_turn() -> None:
+    """Of 64 tokens six touched experts multiply their own rows alone, with two kernels for each of three products."""
+    own = OwnKernels(expert_tile=128.0, expert_kernels=8.0, experts_in_turn=2.0, expert_passes=3.0, vector_start_s=0.25)
+    operation = Experts("experts", 64.0, 6.0, 8, 2.0, 30, 50, 3, "q8-0", 1e9, 2e8)
+    found = Kernels(CARD, own=own)
+    found.take(law("product", "q8-0", depth_s=0.0, tile_s=0.0, split_depth=1.0))
+    starts = 8 + 2 * 3 * 6
+    assert found.seconds(operation) == pytest.approx(starts * 0.25 + worked(1e9 + 3 * 2e8, 128 * 2 * 3 * 30 * 50))
+
+
 def test_what_is_packed_in_fp4_is_multiplied_so() -> None:
     """By a fifth of the rate in FP4 here; all else by a third of that on integers, or FP8's where a sheet has none."""
     own, gb10 = OwnKernels(integer_share=0.3, fp4_share=0.2), catalog().accelerator("dgx-spark")
