@@ -53,7 +53,7 @@ NOTHING = (
     (re.compile(r"rsplit\((\"[^\"]*\"),?\s*\d*\)\[-1\]"), r"rsplit(\1)[-1]"),
 )
 EXAMPLES = 20  # of each property, the same for each mutant
-KEEP = "calc.catalog"  # what it keeps depends on nothing that is mutated, and takes seconds to read
+KEEP = ("calc.catalog", "tests.catalog")  # what it keeps depends on nothing that is mutated, and takes seconds to read
 PATIENCE, LEAST_S = 10, 20  # a mutant with which a test takes so many times as long, and so many seconds, has hung
 
 
@@ -137,9 +137,9 @@ def tests_of(path: Path) -> list[str]:
 
 
 def forget() -> None:
-    """Forget what functions keep: an answer from before would hide a fault, and who reaches what."""
+    """Forget what functions and tests keep: an answer from before would hide a fault, and who reaches what."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("calc.") and not name.startswith(KEEP):
+        if name.startswith(("calc.", "tests.")) and not name.startswith(KEEP):
             for kept in vars(module).values():
                 if callable(getattr(kept, "cache_clear", None)):
                     kept.cache_clear()
