@@ -19,7 +19,7 @@ from calc.catalog.entries import DATA, Entry, Tables
 from calc.errors import CatalogError
 
 CHECKED = {**CHECKS, "claims": check_claim, "glossary": check_term, "laws": check_law, "runs": check_run}
-SAMPLE = 400
+SAMPLE = 150
 NAN = float("nan")
 
 
