@@ -80,6 +80,13 @@ def test_micro_batches_that_add_up(sharding: str, reduction: str, expected: int)
     assert sent(**run, gradient_reduction=reduction) == {"data": expected}
 
 
+@pytest.mark.parametrize(("gathered", "size"), [("bf16", 2), ("fp32", 4)])
+def test_parameters_are_gathered_in_a_type_that_is_asked_for(gathered: str, size: int) -> None:
+    """FSDP under autocast: 7/8 of parameters twice, and of FP32 gradients once."""
+    found = sent(accelerators=8, precision="bf16-autocast", sharding="zero-3", gather_dtype=gathered)
+    assert found == {"data": 7 * (2 * size + 4) * 8_030_261_248 // 8}
+
+
 def test_hybrid_sharding() -> None:
     """Two groups of four share a copy each: 3/4 × 3 × 2 × N inside, and 2 × 1/2 × 2 × N / 4 between them."""
     found = sent(accelerators=8, precision="fp16-mixed", sharding="zero-3", shard_ranks=4)
@@ -211,6 +218,8 @@ def test_stages() -> None:
 def test_adapters() -> None:
     """LoRA adds up adapters alone: rank 16 on all matrices of Llama 3.1 8B is 41,943,040 in FP32."""
     assert sent(accelerators=4, method="lora") == {"data": 2 * 3 * 41_943_040}
+    # Where states are shared alone, adapters are handed out once they are updated, and the base is not.
+    assert sent(accelerators=4, method="lora", sharding="zero-1") == {"data": 3 * (4 + 4) * 41_943_040 // 4}
     # A shared base is gathered twice as it is stored, with the adapters; gradients are those of adapters.
     base = 2 * 8_030_261_248 + 4 * 41_943_040
     assert sent(accelerators=4, method="lora", sharding="zero-3") == {"data": 3 * (2 * base + 4 * 41_943_040) // 4}
