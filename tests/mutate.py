@@ -26,6 +26,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 from mutmut.mutation.file_mutation import mutate_file_contents
 
+from calc.networks import FAMILIES
+
 ROOT = Path(__file__).parent.parent
 SEED = 1
 PARTS = [Path("calc", part) for part in ("memory", "performance", "planning", "calculators/html.py")]
@@ -53,7 +55,7 @@ NOTHING = (
     (re.compile(r"rsplit\((\"[^\"]*\"),?\s*\d*\)\[-1\]"), r"rsplit(\1)[-1]"),
 )
 EXAMPLES = 20  # of each property, the same for each mutant
-KEEP = "calc.catalog"  # what it keeps depends on nothing that is mutated, and takes seconds to read
+KEEP = ("calc.catalog", "tests.catalog")  # what it keeps depends on nothing that is mutated, and takes seconds to read
 PATIENCE, LEAST_S = 10, 20  # a mutant with which a test takes so many times as long, and so many seconds, has hung
 
 
@@ -86,7 +88,9 @@ def mutants_in(file: Path, part: Path) -> Iterator[Mutant]:
     module = __import__(name, fromlist=["x"])
     made = mutate_file_contents(str(file), file.read_text(encoding="utf-8"))
     space: dict[str, Any] = {"__name__": name}
+    families = dict(FAMILIES)
     exec(compile(made.code, str(file), "exec"), space)
+    FAMILIES.update(families)  # what reads a family stays the module's own function, into which faults are put
     source, spans = made.code.splitlines(), made.line_span_by_function_name
 
     def lines_of(function: str) -> list[str]:
@@ -137,9 +141,9 @@ def tests_of(path: Path) -> list[str]:
 
 
 def forget() -> None:
-    """Forget what functions keep: an answer from before would hide a fault, and who reaches what."""
+    """Forget what functions and tests keep: an answer from before would hide a fault, and who reaches what."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("calc.") and not name.startswith(KEEP):
+        if name.startswith(("calc.", "tests.")) and not name.startswith(KEEP):
             for kept in vars(module).values():
                 if callable(getattr(kept, "cache_clear", None)):
                     kept.cache_clear()

@@ -1,6 +1,7 @@
 """The script that sets everything up: what it decides before it runs anything."""
 
 import importlib.util
+import json
 import re
 import socket
 import sys
@@ -32,6 +33,15 @@ def test_all_is_checked_by_one_command(guide: ModuleType, monkeypatch: pytest.Mo
     assert [end for command, end in zip(commands, wanted, strict=True) if not command.endswith(end)] == []
     options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
     assert "calc" in options["testpaths"] and "--doctest-modules" in options["addopts"]
+
+
+def test_every_script_of_the_page_is_checked() -> None:
+    """The check of scripts reads each of the page's own, wherever a new one lies; Pyodide's and Vega's are npm's."""
+    checked = [ROOT / place for place in json.loads((ROOT / "tsconfig.json").read_text(encoding="utf-8"))["include"]]
+    scripts = [path for folder in ("docs", "macros") for path in (ROOT / folder).rglob("*.*js")]
+    own = [path for path in scripts if not {"runtime", "vega"} & set(path.parts)]
+    assert len(own) > 20
+    assert [path for path in own if not any(path.is_relative_to(place) for place in checked)] == []
 
 
 def test_tests_run_without_a_browser(

@@ -36,10 +36,12 @@ def sent_bytes(operation: str, *, ranks: int, message_bytes: float) -> float:
 
 
 def step_count(operation: str, *, ranks: int, algorithm: str) -> int:
-    """Return the steps that wait for one another: around a ring, or up and down a tree.
+    """Return the steps that wait for one another: around a ring, or up and down a tree. All send to all at once.
 
     >>> [step_count(ALL_REDUCE, ranks=8, algorithm=algorithm) for algorithm in (RING, TREE)]
     [14, 6]
+    >>> [step_count(operation, ranks=8, algorithm=RING) for operation in (ALL_GATHER, ALL_TO_ALL, SEND)]
+    [7, 1, 1]
     """
     if operation == SEND or ranks == 1:
         return int(operation == SEND)

@@ -217,14 +217,14 @@ class Serving:
         """Return the layout of the fewest devices that serve the demand; None if `MOST_DEVICES` do not.
 
         Tried are the engine's usual layouts of each number of devices, and the one asked for, of which `fits` says
-        whether it serves.
+        whether it serves. A computer of one's own stands alone, unless several of them are asked for.
         """
         if self.accelerator is None or self.placement.on_host or self.devices:
             return None
         own = asked if fits else None
         tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
         most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
-        if not sold_in_multiples(self.accelerator):
+        if asked.devices == 1 and not sold_in_multiples(self.accelerator):
             most = min(most, 1)
         most = int(min(most, self.engine.most_devices))
         held = fullest(demand, Layout())[1].held

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +15,14 @@ from calc.calculators import CALCULATORS, answer, imported, render_calculator
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice
 from calc.calculators.line import answer_line
+from calc.calculators.line_chips import Chip, chip_html
+from calc.calculators.rendering import parts_html, step_html, warnings_html
+from calc.calculators.sharing_answer import limits_table
+from calc.calculators.starting import CLUSTERS, started_html
 from calc.catalog import catalog
 from calc.lines.line import LONGEST
 from calc.plots.drawing import answer as plot_answer
+from calc.plots.drawing import table_html
 from tests.calculators.asking import ask
 from tests.files.build import LLAMA, gguf, llama_tensors
 
@@ -202,6 +208,34 @@ def test_what_a_link_carries_is_text(name: str) -> None:
             found = ask(name, **{field: hostile})
             assert found["html"] == plain if found["ok"] else "html" not in found, (field, hostile)
     assert not json.loads(answer(json.dumps({"calculator": MARKUP, "fields": {}})))["ok"]
+
+
+def written(words: str) -> list[str]:
+    """Return what an answer is made of, with some words wherever it takes any."""
+    step = {"name": words, "formula": "a", "substituted": words, "value": 1, "unit": "B"}
+    warning = {"code": "x", "message": words, "sizes_bytes": {}, "severity": "info"}
+    flag = {"flag": words, "value": "", "because": words}
+    started = {"commands": [{"where": "", "text": words}], "files": [], "warnings": [warning], "flags": [flag]}
+    chips = [Chip("model", words, 0, 1, options, said=True) for options in ((), (("a", words),) * 4)]
+    plot: Any = SimpleNamespace(rows=[[words]], headings=["a"], caption=words)
+    return [
+        *(chip_html(chip, 0) for chip in chips),
+        started_html({**started, **dict.fromkeys((name for name, _ in CLUSTERS), words)}),
+        table_html(plot),
+        step_html(step),
+        warnings_html([warning]),
+        parts_html({"memory": {"device_bytes": 1, "parts": [{"label": words, "bytes": 1}]}}),
+        limits_table({"tenants": [{"name": words, "cache_tokens": None}]}),
+    ]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_what_an_answer_is_made_of_is_text(hostile: str) -> None:
+    """Steps, warnings, parts, chips, commands, tables of plots, a model without a cache, whatever they come to say."""
+    for one, other in zip(written("Mine"), written(hostile), strict=True):
+        plain, shape = Shape(one), Shape(other)
+        assert (shape.elements, shape.links) == (plain.elements, plain.links)
+        assert shape.told.replace(hostile, "Mine") == plain.told
 
 
 @pytest.mark.parametrize(("plot", "calculator"), PLOTS_BESIDE)

@@ -65,7 +65,7 @@ def test_the_small_laws_are_sound(data: Path) -> None:
         ('measured = ["good"]', 'measured = ["goods"]', 'did you mean "good"'),
         ('like = "first"', 'like = "frist"', 'did you mean "first"'),
         ('like = "first"', 'like = "second"', "leads back to where it came from"),
-        ("matrix_factor = 1.5", "matrix_factor = 15", "must be from 0.1 to 3"),
+        ("matrix_factor = 1.5", "matrix_factor = 15", "must be a number from 0.1 to 3"),
     ],
 )
 def test_a_mistake_in_a_family_is_named(data: Path, old: str, new: str, message: str) -> None:

@@ -1,6 +1,7 @@
 """The pages' policy, compared whole: what it allows is decided here and nowhere else."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +60,15 @@ def test_only_serve_runs_its_own_script() -> None:
     finally:
         security.on_startup("build")
     assert "'unsafe-inline'" not in security.secure(PAGE)
+
+
+def test_every_page_of_a_site_carries_it(tmp_path: Path) -> None:
+    """The page for addresses that lead nowhere, which is a template, and pages in folders that something else built."""
+    assert written(security.on_post_template(PAGE, "404.html")) == written(security.secure(PAGE))
+    assert security.on_post_template("<urlset/>", "sitemap.xml") == "<urlset/>"
+    deep = tmp_path / "memory" / "cache" / "index.html"
+    deep.parent.mkdir(parents=True)
+    for page in (deep, tmp_path / "index.html"):
+        page.write_text(PAGE, encoding="utf-8")
+    security.secure_site(tmp_path)
+    assert {page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.html")} == {security.secure(PAGE)}

@@ -57,6 +57,12 @@ def test_gradients_are_reduced_in_their_own_type() -> None:
     assert wide - sent(accelerators=8, sharding="zero-1", gradient_dtype="bf16")["data"] == 14_052_957_184
 
 
+def test_gradients_are_reduced_in_a_type_that_is_asked_for() -> None:
+    """`reduce_dtype`: 2 × 7/8 × 4 × N of gradients that wait in 16 bit, and adapters' 41,943,040 by 2 bytes."""
+    assert sent(accelerators=8, gradient_dtype="bf16", reduce_dtype="fp32") == {"data": 56_211_828_736}
+    assert sent(accelerators=8, method="lora", reduce_dtype="bf16") == {"data": 2 * 7 * 2 * 41_943_040 // 8}
+
+
 @pytest.mark.parametrize(
     ("sharding", "reduction", "expected"),
     [
@@ -72,6 +78,13 @@ def test_micro_batches_that_add_up(sharding: str, reduction: str, expected: int)
     """Of eight micro-batches divided gradients are reduced with each, or with the last one alone."""
     run = {"accelerators": 8, "precision": "fp16-mixed", "gradient_accumulation": 8, "sharding": sharding}
     assert sent(**run, gradient_reduction=reduction) == {"data": expected}
+
+
+@pytest.mark.parametrize(("gathered", "size"), [("bf16", 2), ("fp32", 4)])
+def test_parameters_are_gathered_in_a_type_that_is_asked_for(gathered: str, size: int) -> None:
+    """FSDP under autocast: 7/8 of parameters twice, and of FP32 gradients once."""
+    found = sent(accelerators=8, precision="bf16-autocast", sharding="zero-3", gather_dtype=gathered)
+    assert found == {"data": 7 * (2 * size + 4) * 8_030_261_248 // 8}
 
 
 def test_hybrid_sharding() -> None:
@@ -111,6 +124,21 @@ def test_tensor_ranks(changes: dict[str, Any], expected: int) -> None:
     assert sent(parallelism={"tensor": 8}, micro_batch=2, sequence_tokens=1024, **changes) == {"tensor": expected}
 
 
+def test_tensor_ranks_beside_sharded_parameters() -> None:
+    """PyTorch's keep the inputs that they gathered: four gathers and four scatters a layer, and none of inputs."""
+    run = {"parallelism": {"tensor": 8, "data": 2}, "sharding": "zero-3", "sequence_parallel": True}
+    assert sent(**run, micro_batch=2, sequence_tokens=1024)["tensor"] == 32 * 8 * 14_680_064
+
+
+def test_norms_over_all_heads() -> None:
+    """OLMo 2 7B has Llama's sums, and in each layer and direction two FP32 squares of each of 1,024 tokens."""
+    squares = 32 * 2 * 14_336  # 2 × 7/8 × 1,024 × 2 × 4
+    found = sent("olmo-2-7b", parallelism={"tensor": 8}, sequence_tokens=1024)
+    assert found == {"tensor": 32 * 4 * 14_680_064 + squares}
+    again = sent("olmo-2-7b", parallelism={"tensor": 8}, sequence_tokens=1024, checkpointing="full")
+    assert again == {"tensor": 32 * 6 * 14_680_064 + squares * 3 // 2}
+
+
 @pytest.mark.parametrize(("checkpointing", "times"), [("none", 3), ("full", 4)])
 def test_context_ranks(checkpointing: str, times: int) -> None:
     """Ring attention (arXiv:2310.01889): a rank's 1,024 tokens × 2,048 elements × 2 bytes to seven others, thrice.
@@ -120,6 +148,12 @@ def test_context_ranks(checkpointing: str, times: int) -> None:
     run = {"parallelism": {"context": 8}, "sequence_tokens": 8192, "precision": "fp16-mixed"}
     expected = {"context": 32 * times * 7 * 4_194_304, "data": 28_105_914_368}
     assert sent(**run, checkpointing=checkpointing) == expected
+
+
+def test_keys_and_values_of_two_widths_go_round() -> None:
+    """DeepSeek-V2 Lite: 27 layers with 16 keys of 192 and values of 128, of a rank's 1,024 tokens, in 16 bit."""
+    run = {"parallelism": {"context": 2}, "sequence_tokens": 2048, "precision": "fp16-mixed"}
+    assert sent("deepseek-v2-lite", **run)["context"] == 27 * 3 * 1024 * 16 * (192 + 128) * 2
 
 
 @pytest.mark.parametrize(("checkpointing", "times"), [("none", 2), ("full", 3)])
@@ -141,7 +175,7 @@ def test_tensor_ranks_divide_keys_and_values() -> None:
     assert one == 2 * two
 
 
-@pytest.mark.parametrize(("checkpointing", "exchanged"), [("none", 4), ("full", 6)])
+@pytest.mark.parametrize(("checkpointing", "exchanged"), [("none", 4), ("selective", 6), ("full", 6)])
 def test_expert_ranks(checkpointing: str, exchanged: int) -> None:
     """GShard (arXiv:2006.16668): there and back, forward and backward, 7/8 of two experts' 1,024 × 4,096 × 2 bytes.
 
@@ -173,13 +207,19 @@ def test_experts_of_tensor_ranks_get_their_share_of_the_tokens() -> None:
 
 def test_stages() -> None:
     """A stage sends 1,024 × 4,096 × 2 bytes on and as much back, eight times (arXiv:2104.04473)."""
-    run = {"parallelism": {"pipeline": 4}, "gradient_accumulation": 8, "sequence_tokens": 1024}
-    assert sent(**run) == {"pipeline": 8 * 2 * 8_388_608}
+    run = {"gradient_accumulation": 8, "sequence_tokens": 1024}
+    assert sent(**run, parallelism={"pipeline": 4}) == {"pipeline": 8 * 2 * 8_388_608}
+    # Each of two tensor ranks has the whole stream, or with sequence parallelism half of it.
+    both = {"pipeline": 4, "tensor": 2}
+    assert sent(**run, parallelism=both)["pipeline"] == 8 * 2 * 8_388_608
+    assert sent(**run, parallelism=both, sequence_parallel=True)["pipeline"] == 8 * 8_388_608
 
 
 def test_adapters() -> None:
     """LoRA adds up adapters alone: rank 16 on all matrices of Llama 3.1 8B is 41,943,040 in FP32."""
     assert sent(accelerators=4, method="lora") == {"data": 2 * 3 * 41_943_040}
+    # Where states are shared alone, adapters are handed out once they are updated, and the base is not.
+    assert sent(accelerators=4, method="lora", sharding="zero-1") == {"data": 3 * (4 + 4) * 41_943_040 // 4}
     # A shared base is gathered twice as it is stored, with the adapters; gradients are those of adapters.
     base = 2 * 8_030_261_248 + 4 * 41_943_040
     assert sent(accelerators=4, method="lora", sharding="zero-3") == {"data": 3 * (2 * base + 4 * 41_943_040) // 4}

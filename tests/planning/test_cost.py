@@ -112,11 +112,13 @@ def test_other_markets_stand_beside_a_rent() -> None:
 
 
 def test_a_spread_is_of_one_kind_in_dollars() -> None:
-    """Of three prices the middle one, of two their mean; a pack of four is priced by the piece, euros are left out."""
+    """Of five prices the middle one, of two their mean; a pack of four is priced by the piece, euros are left out."""
     known = catalog().prices("accelerators")[0]._replace(item="a", pieces=1, currency="USD", kind="used", seller="")
-    asked = [known._replace(price=price, checked=f"2026-0{price}-01", seller=f"S{price % 2}") for price in (4, 1, 2)]
+    asked = [
+        known._replace(price=price, checked=f"2026-0{price}-01", seller=f"S{price % 2}") for price in (3, 1, 2, 9, 7)
+    ]
     new = [known._replace(kind="retail", price=8, pieces=4), known._replace(kind="retail", price=3)]
     retail, used = spreads([*asked, *new, known._replace(price=9, currency="EUR")])
-    assert (used.item, used.kind, used.lowest, used.median, used.highest) == ("a", "used", 1, 2, 4)
-    assert used.newest.checked == "2026-04-01" and used.sellers == ("S0", "S1")
+    assert (used.item, used.kind, used.lowest, used.median, used.highest) == ("a", "used", 1, 3, 9)
+    assert used.newest.checked == "2026-09-01" and used.sellers == ("S0", "S1")
     assert (retail.kind, retail.lowest, retail.median, retail.highest, retail.sellers) == ("retail", 2, 2.5, 3, ())

@@ -205,6 +205,9 @@ def test_markets_are_asked_in_turn() -> None:
     ]
     paid = rent_of(known, DEVICE, None)
     assert paid is not None and paid.each == 4 and [one.price for one in paid.elsewhere] == [7, 1]
+    (large, _), last = paid.report()["elsewhere"], paid.elsewhere[0]  # type: ignore[misc]
+    said = {"seller": last.seller, "date": last.checked, "source": last.source}
+    assert large == {"market": "large cloud", "each": 7, **said}
     assert rent_of(known, DEVICE, 3.0) == Paid(3.0, "USD", "own")
     assert rent_of(facts(), DEVICE, None) is None
     alone = newest_rent(facts(*asked[:2]), DEVICE)

@@ -46,6 +46,15 @@ def test_the_devices_needed_hold_it_and_one_less_does_not(scenario: dict[str, An
                 assert not memory(scenario | {"parallelism": smaller})["fits"]
 
 
+def test_computers_that_are_asked_for_are_counted() -> None:
+    """Nobody is told to join Macs; of eight that somebody has joined, as many are needed as hold it."""
+    scenario = {"model": "mixtral-8x7b", "weights": "nvfp4", "sequences": 256, "context_tokens": 4096}
+    scenario |= {"accelerator": "m2-ultra-192gb", "engine": "sglang"}
+    assert memory(scenario)["devices_needed"] is None
+    asked_for = memory(scenario | {"accelerators": 8})
+    assert asked_for["devices_needed"] == memory(scenario | {"accelerators": 2})["devices_needed"] == 2
+
+
 @given(scenario=asked)
 def test_as_many_sequences_as_fit(scenario: dict[str, Any]) -> None:
     """With "max" it fits, and with one sequence more it does not."""

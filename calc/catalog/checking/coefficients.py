@@ -71,7 +71,8 @@ BOUNDS: dict[str, Bound] = {
     "context_thread": ("bytes", 2**9, 2**13),
     "unaligned_operations": ("", 1, 2**16),
     "context_threads": ("count", 2**10, 2**20),
-    **dict.fromkeys(("workspaces", "large_device"), ("bytes", MEBIBYTE, 2**40)),
+    "workspaces": ("bytes", MEBIBYTE, 2**40),
+    "large_device": ("bytes", 2**35, 2**40),  # or none is
     **dict.fromkeys(("kept_token", "kept_sequence", "kept_replica"), ("bytes", 2**10, 2**26)),
     **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),
     **dict.fromkeys(
@@ -140,7 +141,7 @@ def check_value(check: Check, place: str, name: str, item: Entry) -> None:
         check.problem(f"{place}.unit", f"{unit!r} measures {UNITS[unit][0]}, and {name} is {in_words(dimension)}")
         return
     base = item["value"] = to_base(value, unit) if unit else value
-    if not least <= base <= most and not (base == 0 and least == MEBIBYTE):
+    if not least <= base <= most and not (base == 0 and least >= MEBIBYTE):
         check.problem(f"{place}.value", f"{value:g} {unit}".rstrip() + f" is not possible for {name}")
 
 

@@ -19,6 +19,7 @@ from calc.catalog.entries import DATA, Entry, Tables, said_otherwise
 COUNTS = DATA / "measurements" / "parameters.json"  # of models, by makers, frameworks or files
 GRID = 32  # pixels of a side that a place of the last grid stands for, where a network has several
 FARTHEST = 32  # times a config's positions
+FAR = 1000  # times a number of a config: more than any variant has of it
 FEW, EACH, SPARE = 1000, 16, 2  # positions: from there on they come in such numbers, and RoBERTa's kin have two more
 
 
@@ -64,8 +65,23 @@ def check_variants(check: Check, where: str, entry: Entry, tables: Tables) -> No
             check_reference(check, f"{place}.source", item["source"], tables)
             for path, key, value in leaves(place, item):
                 check_setting(check, path, key, value)
+            check_alike(check, place, item, config)
             if "context_tokens" in item:
                 check_context(check, f"{place}.context_tokens", item["context_tokens"], {**config, **item})
+
+
+def check_alike(check: Check, place: str, value: object, usual: object) -> None:
+    """Check that what a variant says otherwise is of the kind of what its model's config says, and numbers not far."""
+    if isinstance(value, dict) and isinstance(usual, dict):
+        for name in value.keys() & usual.keys():
+            check_alike(check, f"{place}.{name}", value[name], usual[name])
+    elif isinstance(value, list) and isinstance(usual, list):
+        for position, (one, other) in enumerate(zip(value, usual, strict=False)):
+            check_alike(check, f"{place}[{position}]", one, other)
+    elif type(value) is not type(usual):
+        check.problem(place, f"is not of the kind of the config's {usual!r:.40}: {value!r:.40}")
+    elif isinstance(usual, int | float) and usual > 0 and not isinstance(value, bool):
+        check.number(place, value, 0, usual * FAR)
 
 
 def sizes_of(config: Mapping[str, object]) -> Rules:

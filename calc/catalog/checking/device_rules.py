@@ -84,7 +84,7 @@ SPARSE_RATIOS = {"fp8": 3.9, "int8": 3.9, "fp4": 7.9}
 FULL_RATES = ("bf16", "fp16", "fp16_accumulate")
 # What machines and links have, each with its unit and basis.
 MACHINE_FACTS: dict[str, FactRule] = {
-    "memory": ("bytes", ("advertised",), 2**30, 2**50),
+    "memory": ("bytes", ("advertised",), 2**30, 2**43),
     "host_memory": ("bytes", ("fitted",), 2**30, 2**50),
     "power": ("watts", ("maximum", "supplies"), 5, 1e6),
     "cpu_lanes": ("count", ("PCIe",), 1, 1024),
@@ -104,8 +104,8 @@ LINK_FACTS: dict[str, FactRule] = {
 }
 PROCESSOR_FACTS: dict[str, FactRule] = {
     "memory_channels": ("count", ("64-bit",), 0.25, 64),
-    "memory_rate": ("bits_per_s", ("per-pin",), 1e8, 1e11),
-    "clock": ("hertz", ("all cores",), 5e8, 1e10),
+    "memory_rate": ("bits_per_s", ("per-pin",), 1e9, 1e10),
+    "clock": ("hertz", ("all cores",), 5e8, 6e9),
     "operations_per_clock": ("operations", ("8-bit, of a core",), 4, 4096),
     "power": ("watts", ("package",), 5, 5000),
 }

@@ -39,8 +39,10 @@ def check_framework(check: Check, where: str, entry: Entry, tables: Tables) -> N
         elif check.fields(place, preset, PRESET_RULES):
             check_reference(check, f"{place}.source", preset.setdefault("source", entry["source"]), tables)
             value = preset["value"]
-            if isinstance(value, int | float) and not 0 <= value <= 1:
-                check.problem(f"{place}.value", f"must be true, false, a word or a share from 0 to 1, not {value}")
+            if preset["field"] == "lora.dropout":
+                check.number(f"{place}.value", value, 0, 1)
+            elif type(value) in (int, float):
+                check.problem(f"{place}.value", f"must be true, false, a word or words, not {value}")
             for name, allowed in preset.get("when", {}).items():
                 if not isinstance(allowed, list) or not allowed:
                     check.problem(f"{place}.when.{name}", "must be a list of the values that it holds for")

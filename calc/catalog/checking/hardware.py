@@ -40,6 +40,7 @@ from calc.catalog.choices import AVAILABILITY, SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
 from calc.units import GB, GIB, to_base
 
+LEAST_OF_HOST, MOST_OF_HOST = 0.25, 50  # times the memory of a machine's devices, that its host has
 SIZE = re.compile(r"\[[^\]]*-(\d+)gb\]$")  # of a device's memory, at the end of its id
 
 
@@ -213,6 +214,7 @@ def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> Non
         if entry.get(field):
             check.choice(f"{where}.{field}", entry[field], tables[kind])
     check_joins(check, where, entry, tables)
+    check_host_memory(check, where, entry, tables)
     devices = entry.get("devices", 0)
     if bool(entry.get("accelerator")) != bool(devices):
         check.problem(f"{where}.devices", "an accelerator needs a number of devices, and devices an accelerator")
@@ -237,6 +239,14 @@ def check_joins(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     name = tables["links"].get(str(entry.get("link")), {}).get("name")
     if isinstance(own, dict) and name and not str(name).startswith(str(own.get("value"))):
         check.problem(f"{where}.link", f"is {name}, and its devices have {own.get('value')}")
+
+
+def check_host_memory(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check that a host has a memory like that of its devices together, so that a slip in its unit is seen."""
+    each = rate_of(tables["accelerators"].get(str(entry.get("accelerator")), {}).get("memory"))
+    every, host = each * rate_of({"value": entry.get("devices")}), rate_of(entry.get("host_memory"))
+    if every and host and not LEAST_OF_HOST <= host / every <= MOST_OF_HOST:
+        check.problem(f"{where}.host_memory", f"is {host / every:.3g} times the memory of its devices")
 
 
 def check_shape(check: Check, where: str, entry: Entry, devices: int) -> None:

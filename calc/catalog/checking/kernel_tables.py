@@ -20,6 +20,10 @@ KERNEL_FAMILY_RULES: Rules = {
     "source": (str,),
     "checked": (str,),
 }
+FAMILY_BOUNDS = {
+    **dict.fromkeys(("matrix_factor", "memory_factor"), (0.1, 3)),
+    **dict.fromkeys(("operations_per_byte", "vector_per_byte", "least_rows", "lanes"), (1, 1024)),
+}
 KERNEL_LAW_RULES: Rules = {
     "name": (str,),
     "family": (str,),
@@ -94,10 +98,8 @@ def check_family(check: Check, where: str, entry: Entry, tables: Tables) -> None
         check.choice(f"{where}.measured", device, tables["accelerators"])
     if "powered" in entry:
         check.choice(f"{where}.powered", entry["powered"], tables["accelerators"])
-    for field in ("matrix_factor", "memory_factor"):
-        factor = entry.get(field, 1)
-        if not isinstance(factor, int | float) or not 0.1 <= factor <= 3:
-            check.problem(f"{where}.{field}", f"must be from 0.1 to 3, not {factor}")
+    for field, (low, high) in FAMILY_BOUNDS.items():
+        check.number(f"{where}.{field}", entry.get(field, low), low, high)
     families, passed = tables["kernel_families"], [entry]
     while like := str(passed[-1].get("like", "")):
         if like not in families:

@@ -81,7 +81,7 @@ def check_price_itself(check: Check, where: str, entry: Entry) -> None:
         check.problem(f"{where}.pieces", f"must be at least 1, not {pieces}")
         return
     least, most = PRICE_PER.get((str(entry["of"]), str(entry["per"])), (0.0, 0.0))
-    for field in ("price", "output_price"):
+    for field in ("price", "output_price", "cached_price"):
         price = entry.get(field, least)
         if not isinstance(price, int | float) or not least <= price / (pieces if field == "price" else 1) <= most:
             check.problem(f"{where}.{field}", f"{price} {entry['currency']} is not possible per {entry['per']}")

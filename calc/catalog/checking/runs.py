@@ -9,6 +9,14 @@ FORMS: dict[str, frozenset[str]] = {
     "joint": frozenset({"n_c", "d_c", "alpha_n", "alpha_d", "optimal_n", "optimal_at", "optimal_power"}),
     "frontier": frozenset({"optimal_n", "optimal_at", "optimal_power"}),
 }
+CONSTANTS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("alpha", "beta", "alpha_n", "alpha_d", "optimal_power"), (0.01, 1)),
+    "e": (0.1, 10),
+    **dict.fromkeys(("a", "b"), (1, 1e5)),
+    **dict.fromkeys(("n_c", "d_c"), (1e9, 1e16)),
+    "optimal_n": (1e6, 1e13),
+    "optimal_at": (1e15, 1e27),
+}
 LAW_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),
@@ -61,8 +69,8 @@ def check_law(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     if set(constants) != needed:
         check.problem(f"{where}.constants", f"a law of this form has {', '.join(sorted(needed))}")
     for name, value in constants.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            check.problem(f"{where}.constants.{name}", f"must be a number above 0, not {value!r:.60}")
+        if name in CONSTANTS:
+            check.number(f"{where}.constants.{name}", value, *CONSTANTS[name])
 
 
 def check_run(check: Check, where: str, entry: Entry, tables: Tables) -> None:

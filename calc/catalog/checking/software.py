@@ -164,7 +164,7 @@ def check_bucket(check: Check, where: str, entry: Entry, _: Tables) -> None:
     if check.fields(where, entry, BUCKET_RULES):
         for figure, counts in entry.items():
             whole = isinstance(counts, list) and len(counts) == 2 and all(type(count) is int for count in counts)
-            if not (whole and isinstance(counts, list) and counts[0] >= counts[1] >= 1):
+            if not (whole and isinstance(counts, list) and 10**5 >= counts[0] >= counts[1] >= 1):
                 check.problem(f"{where}.{figure}", f"must be rows and sources, not {counts!r:.40}")
 
 

@@ -5,7 +5,7 @@ from calc.catalog import Catalog
 from calc.derivation import Part, Step
 from calc.memory.training.elements import Held
 from calc.memory.training.moments import STEP_COUNTER_BYTES, Timeline, kept_of, local_outputs
-from calc.memory.training.plan import GRADIENTS, OPTIMIZER, PARAMETERS, Plan
+from calc.memory.training.plan import FULL, GRADIENTS, OPTIMIZER, PARAMETERS, Plan
 from calc.memory.training.reserve import Totals, finds_its_blocks, slack_name
 from calc.memory.training.states import FACTORED
 from calc.units import show_count
@@ -177,13 +177,16 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
             )
         listed = " + ".join(show_count(value) for value in groups.values()) or "0"  # of a layer without blocks
         steps.append(Step("A layer keeps", r"\sum B_i", listed, tape.saved_bytes, unit="B", source="torch-autograd"))
-        kept = unit.kept
+        kept, excess = unit.kept, excess_steps(kind, plan)
+        if plan.checkpointing == FULL:  # what is more is there of the layer at work alone
+            steps += excess
         if kept != tape.saved_bytes:
             name = f"A layer keeps with {plan.checkpointing} checkpointing"
             steps.append(
                 Step(name, r"B_{\text{kept}}", show_count(kept), kept, unit="B", source="activation-recomputation")
             )
-        steps += excess_steps(kind, plan, kept)
+        if plan.checkpointing != FULL:
+            steps += excess
         total += count * kept
         terms.append(f"{count} × {show_count(kept)}")
     peak = timeline.peak
@@ -198,16 +201,21 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
     return [*steps, Step(name, formula, numbers, size, unit="B", source="torch-autograd")]
 
 
-def excess_steps(kind: Layer, plan: Plan, kept: int) -> list[Step]:
+def excess_steps(kind: Layer, plan: Plan) -> list[Step]:
     """Return by how much adapters make a layer keep more than it keeps where all of it is trained; none where less.
 
+    With full checkpointing a layer keeps its input alone, and more of it is there while it is at work.
     Frozen matrices keep no inputs, but each adapter has an input and a value in between of its own, cast to its type,
     and a policy that keeps every second product finds two more products at each matrix.
     """
-    if plan.adapters is None or plan.choices.unpacks:
+    if plan.adapters is None:
         return []
-    full = plan._replace(method=plan.method._replace(adapters=None))
-    without = kept_of(full.tape(kind), full)
+    whole = plan.choices._replace(unpacks=False, inputs_kept=False)
+    full = plan._replace(method=plan.method._replace(adapters=None), choices=whole)
+    kept, without = (
+        one.tape(kind).saved_bytes if plan.checkpointing == FULL else kept_of(one.tape(kind), one)
+        for one in (plan, full)
+    )
     if kept <= without:
         return []
     name, formula = "… more than where all of it is trained", r"B_{\text{adapters}} - B_{\text{full}}"
