@@ -161,7 +161,9 @@ def test_a_config_that_no_model_has_is_refused(setting: str) -> None:
         for path, value in places(entry)
         if path[0] == "config"
         and path[-1] == setting
-        and not any(setting in str(variant) for variant in entry.get("variants", {}).values())  # which are held to it, too
+        and not any(
+            setting in str(variant) for variant in entry.get("variants", {}).values()
+        )  # which are held to it, too
     ]
     assert len(able) > 50
     for name, entry, path, value in random.Random(setting).sample(able, 50):
