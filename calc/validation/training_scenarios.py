@@ -72,7 +72,7 @@ FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogu
     "xtuner_megatron": "megatron-lm",
 }
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
-NEWEST = ("cuDNN", "TE", "FlashAttention 3", "FlashAttention 4")  # attention as fast as FlashAttention 3; Transformer Engine's is cuDNN's
+NEWEST = ("cuDNN", "TE", "FlashAttention 3", "FlashAttention 4")
 ADAPTERS = {  # defaults of their scripts
     "qwen_readme": {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05},
     "megatron_bridge": {"rank": 32, "targets": ["q", "k", "v"]},
