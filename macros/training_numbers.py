@@ -11,6 +11,7 @@ from calc.performance.token_flops import token_flops
 from calc.performance.training_working import flops_steps
 from calc.planning.runs import days, device_hours
 from calc.scenario.model import known_architecture
+from calc.memory.training.run import Adapters
 from calc.training.adapters import adapted_matrices
 from calc.training.reading import read_training
 from calc.training.step import bytes_a_parameter, model_states, moments, saved_states, together
@@ -85,7 +86,8 @@ def trainable(report: Report) -> Found:
     if not adapters:
         return count, [step("Trained parameters: all", "N", show_count(count), count, unit="")], "words"
     rank = adapters["rank"]
-    listed = adapted_matrices(known_architecture(catalog(), report["model"]["id"]), adapters["targets"])
+    each = Adapters(rank, tuple(adapters["targets"]), experts=adapters["experts"])
+    listed = adapted_matrices(known_architecture(catalog(), report["model"]["id"]), each)
     terms = [f"{alike} × {rank} × ({show_count(rows)} + {show_count(columns)})" for alike, rows, columns in listed]
     name = f"Adapters of rank {rank}"
     return count, [step(name, r"\sum L \cdot r \cdot (m + n)", " + ".join(terms), count, unit="")], "words"

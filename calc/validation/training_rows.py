@@ -136,6 +136,7 @@ LATER_BITSANDBYTES = (
 # What notes of rows say, and the fields that say it.
 NOTES: dict[str, dict[str, object]] = {
     "packed": {"varied_lengths": False},
+    "transformers 4.": {"experts_quantized": True},
     "batches differ in length": {"varied_lengths": True},
     "expandable segments": {"expandable_segments": True},
     "eager attention": {"attention": "eager"},
