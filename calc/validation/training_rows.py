@@ -220,7 +220,7 @@ def scenario_of(row: Row) -> dict[str, object]:
             (name for name in ("full", "selective") if row["act_checkpoint"].startswith(name)), "none"
         ),
         "cross_entropy": loss_of(row),
-        "compile": row["torch_compile"] == "yes",
+        "compile": row["torch_compile"].startswith(("yes", "fused")),
         "sequence_parallel": layout["tensor"] > 1 and "no sequence" not in row["parallelism"],
     }
     steps = number(row["grad_accum"]) or 1
