@@ -6,12 +6,12 @@ from typing import Any
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.memory.training.moments import BACKWARD, FORWARD, LOSS, PARTS, STEP
+from calc.memory.training.run import Adapters
 from calc.performance.step_traffic import sent_bytes, step_traffic
 from calc.performance.token_flops import token_flops
 from calc.performance.training_working import flops_steps
 from calc.planning.runs import days, device_hours
 from calc.scenario.model import known_architecture
-from calc.memory.training.run import Adapters
 from calc.training.adapters import adapted_matrices
 from calc.training.reading import read_training
 from calc.training.step import bytes_a_parameter, model_states, moments, saved_states, together

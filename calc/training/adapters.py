@@ -40,12 +40,9 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         raise ScenarioError("lora.rank", message)
     saved = read_saved(values.get("modules_to_save"), architecture)
     flags = {
-        "dora": values.get("dora", False),
-        "experts": values.get("experts", reader.presets.get("lora.experts", True)),
+        name: read_flag(values.get(name, reader.presets.get(f"lora.{name}", usual)), f"lora.{name}")
+        for name, usual in (("dora", False), ("experts", True))
     }
-    for name, value in flags.items():
-        if not isinstance(value, bool):
-            raise WrongValueError(f"lora.{name}", f"must be true or false, not {value!r:.60}")
     dropout = values.get("dropout", reader.presets.get("lora.dropout", 0))
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise WrongValueError("lora.dropout", f"must be a number from 0 to below 1, not {dropout!r:.60}")
@@ -63,6 +60,13 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         )
         raise ScenarioError("lora.targets", message)
     return adapters
+
+
+def read_flag(value: object, field: str) -> bool:
+    """Return a value that is true or false."""
+    if not isinstance(value, bool):
+        raise WrongValueError(field, f"must be true or false, not {value!r:.60}")
+    return value
 
 
 def adapted_matrices(architecture: Architecture, adapters: Adapters) -> list[tuple[int, int, int]]:
