@@ -6,6 +6,7 @@ from typing import Any
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.memory.training.moments import BACKWARD, FORWARD, LOSS, PARTS, STEP
+from calc.memory.training.run import Adapters
 from calc.performance.step_traffic import sent_bytes, step_traffic
 from calc.performance.token_flops import token_flops
 from calc.performance.training_working import flops_steps
@@ -85,7 +86,8 @@ def trainable(report: Report) -> Found:
     if not adapters:
         return count, [step("Trained parameters: all", "N", show_count(count), count, unit="")], "words"
     rank = adapters["rank"]
-    listed = adapted_matrices(known_architecture(catalog(), report["model"]["id"]), adapters["targets"])
+    each = Adapters(rank, tuple(adapters["targets"]), experts=adapters["experts"])
+    listed = adapted_matrices(known_architecture(catalog(), report["model"]["id"]), each)
     terms = [f"{alike} × {rank} × ({show_count(rows)} + {show_count(columns)})" for alike, rows, columns in listed]
     name = f"Adapters of rank {rank}"
     return count, [step(name, r"\sum L \cdot r \cdot (m + n)", " + ".join(terms), count, unit="")], "words"

@@ -177,7 +177,7 @@ def unpacking(plan: Plan, stage: Stage) -> Pass:
     elements = matrices = 0.0
     for kind, count in stage.kind_counts():
         for tensor in kind.tensors:
-            if tensor.quantizable:
+            if plan.method.quantizes(tensor):
                 held, shape = local_share(tensor, plan.layout.tensor, plan.layout.expert)
                 elements += count * held * prod(shape)
                 matrices += count * held

@@ -1,6 +1,6 @@
 """Reading which matrices have adapters, under the names that libraries give them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from calc.architecture.layers import Architecture
 from calc.architecture.matrix_names import ALIASES, ALL_LINEAR, matrix_names, read_targets
@@ -12,7 +12,7 @@ from calc.training.fields import (
     TrainingReader,
 )
 
-LORA_FIELDS = ("rank", "targets", "modules_to_save", "dora", "dropout")
+LORA_FIELDS = ("rank", "targets", "modules_to_save", "dora", "dropout", "experts")
 LORA_RANK = 16
 
 
@@ -39,9 +39,10 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         message = f"{rank} is more than the {min(sides):,} of {narrow}: an adapter of that rank is no smaller than it"
         raise ScenarioError("lora.rank", message)
     saved = read_saved(values.get("modules_to_save"), architecture)
-    dora = values.get("dora", False)
-    if not isinstance(dora, bool):
-        raise WrongValueError("lora.dora", f"must be true or false, not {dora!r:.60}")
+    flags = {
+        name: read_flag(values.get(name, reader.presets.get(f"lora.{name}", usual)), f"lora.{name}")
+        for name, usual in (("dora", False), ("experts", True))
+    }
     dropout = values.get("dropout", reader.presets.get("lora.dropout", 0))
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise WrongValueError("lora.dropout", f"must be a number from 0 to below 1, not {dropout!r:.60}")
@@ -49,19 +50,34 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         "rank": rank,
         "targets": list(targets),
         "modules_to_save": list(saved),
-        "dora": dora,
         "dropout": dropout,
+        **flags,
     }
-    return Adapters(rank, targets, saved, dora, dropout=dropout > 0)
+    adapters = Adapters(rank, targets, saved, flags["dora"], dropout=dropout > 0, experts=flags["experts"])
+    if not adapted_matrices(architecture, adapters):
+        message = (
+            "are those of experts alone, which have adapters with lora.experts (PEFT: target_parameters) and not else"
+        )
+        raise ScenarioError("lora.targets", message)
+    return adapters
 
 
-def adapted_matrices(architecture: Architecture, targets: Sequence[str]) -> list[tuple[int, int, int]]:
+def read_flag(value: object, field: str) -> bool:
+    """Return a value that is true or false."""
+    if not isinstance(value, bool):
+        raise WrongValueError(field, f"must be true or false, not {value!r:.60}")
+    return value
+
+
+def adapted_matrices(architecture: Architecture, adapters: Adapters) -> list[tuple[int, int, int]]:
     """Return the matrices that have adapters: how many are alike, and the rows and columns of each."""
     return [
         (layers * tensor.copies, *tensor.shape)
         for kind, layers in architecture.kind_counts()
         for tensor in kind.tensors
-        if len(tensor.shape) == 2 and tensor.name.split(".")[-2] in targets
+        if len(tensor.shape) == 2
+        and tensor.name.endswith(".weight")
+        and adapters.covers(tensor.name.removesuffix(".weight"))
     ]
 
 

@@ -146,15 +146,20 @@ def kernel_warnings(plan: Plan) -> list[Warn]:
 
 
 def expert_warnings(plan: Plan, framework: object) -> list[Warn]:
-    """Return that a quantized base leaves experts as they are, but where a framework sees to it by itself."""
-    if plan.method.base.bits >= WHOLE_BITS or not plan.architecture.experts or framework == "unsloth":
+    """Return that a quantized base leaves experts as they are, or would under most frameworks where none is named."""
+    if (
+        plan.method.base.bits >= WHOLE_BITS
+        or not plan.architecture.experts
+        or not (plan.method.experts_left or framework is None)
+    ):
         return []
+    counted = "which is counted" if plan.method.experts_left else "four times what is counted, as no framework is named"
     message = (
         "Transformers from 5.0 on keeps the experts of a layer as one parameter, which bitsandbytes does not quantize: "
-        "they stay in 16 bit, four times what is counted here; before 5.0, and under Unsloth, they are quantized "
-        "(bitsandbytes#1849)"
+        f"they stay in 16 bit, {counted}; before 5.0, under Unsloth and with Axolotl's quantize_moe_experts they are "
+        "quantized (experts_quantized; bitsandbytes#1849)"
     )
-    return [Warn("experts-not-quantized", message, "method")]
+    return [Warn("experts-not-quantized", message, "experts_quantized")]
 
 
 def hardware_warnings(plan: Plan, accelerator: Accelerator) -> list[Warn]:

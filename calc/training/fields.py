@@ -16,6 +16,7 @@ from calc.memory.training.plan import (
 from calc.scenario.reader import Reader
 
 METHODS = ("full", "lora", "qlora")
+BITSANDBYTES = ("nf4", "nf4-dq", "int8")  # formats into which it puts what is loaded in 16 bit
 QLORA_BASE = "nf4-dq"  # what QLoRA stores where nobody says it (arXiv:2305.14314, section 3)
 SHARDING = {"none": NONE, "zero-1": OPTIMIZER, "zero-2": GRADIENTS, "zero-3": PARAMETERS, "fsdp": PARAMETERS}
 USUAL, UNKNOWN = "usual", "unknown"  # what a flag is that a scenario leaves open
@@ -37,6 +38,7 @@ FIELDS = (
     "lora",
     "base_weights",
     "base_inputs_kept",
+    "experts_quantized",
     "precision",
     "adapter_dtype",
     "gradient_dtype",
@@ -80,6 +82,7 @@ DEFAULTS: dict[str, object] = {
     "precision": "bf16-mixed",
     "optimizer": "adamw",
     "base_inputs_kept": False,
+    "experts_quantized": True,
     "sharding": "none",
     "optimizer_in_backward": False,
     "gradient_reduction": "each",

@@ -41,6 +41,7 @@ from calc.training.adapters import read_adapters
 from calc.training.checks import check_plan
 from calc.training.fields import (
     ATTENTIONS,
+    BITSANDBYTES,
     DEFAULTS,
     EAGER,
     GRADIENT_TYPES,
@@ -113,6 +114,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             scheme.compute,
             all_gradients,
             4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
+            not reader.flag("experts_quantized") and base[0].id in BITSANDBYTES,
             expert_shares(layout, stage_of_zero),
         ),
         scheme=scheme,

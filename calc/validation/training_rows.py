@@ -77,18 +77,29 @@ def degrees(row: Row) -> tuple[dict[str, int], str]:
 # What trained the rows of a source, by its name in the catalogue of frameworks.
 FRAMEWORKS = {
     "axolotl": "axolotl",
+    "chenyaofo": "deepspeed",
     "crusoe": "torchtitan",
+    "deepspeed_sdma": "deepspeed",
     "dgx_spark_stack": "transformers",
+    "dlrover": "transformers",
+    "dlrover_3d": "deepspeed",
     "experts4bit": "unsloth",
+    "fitcheck": "transformers",
+    "flagperf": "megatron-lm",
+    "flagperf_deepspeed": "deepspeed",
     "fms": "transformers",
     "fsdp_qlora": "fsdp-qlora",
     "hf_one_gpu": "transformers",
     "internevo": "internevo",
+    "kyuz0_finetuning": "trl",
     "litgpt": "litgpt",
     "litgpt_hub": "litgpt",
     "llamafactory_4772": "llama-factory",
+    "moe_zoo": "megatron-lm",
     "peft_metamath": "transformers",
     "qwen_readme": "transformers",
+    "soup": "transformers",
+    "stas00": "deepspeed",
     "swift": "ms-swift",
     "swift_deepspeed": "ms-swift",
     "swift_megatron": "megatron-lm",
@@ -96,6 +107,8 @@ FRAMEWORKS = {
     "torchao_pretraining": "torchtitan",
     "torchtitan": "torchtitan",
     "torchtune": "torchtune",
+    "touchnet": "torchtitan",
+    "trl_long_context": "trl",
     "universal_trainer": "transformers",
     "unsloth_notebooks": "unsloth",
     "vertex_openllama": "transformers",
@@ -123,15 +136,19 @@ LATER_BITSANDBYTES = (
 # What notes of rows say, and the fields that say it.
 NOTES: dict[str, dict[str, object]] = {
     "packed": {"varied_lengths": False},
+    "transformers 4.": {"experts_quantized": True},
     "batches differ in length": {"varied_lengths": True},
     "expandable segments": {"expandable_segments": True},
     "eager attention": {"attention": "eager"},
     "adapters in BF16": {"adapter_dtype": "bf16"},
     "adapters in FP32": {"adapter_dtype": "fp32"},
     "base in BF16": {"base_weights": "bf16"},
+    "base in FP32": {"base_weights": "fp32"},
     "filled sequences": {"varied_lengths": False},
     "padded, with a mask": {"padding_mask": True},
     "logits held": {"keep_logits": True},
+    "loss fused with the output matrix": {"cross_entropy": "fused"},
+    "loss in pieces": {"cross_entropy": "chunked"},
     "logits let go": {"keep_logits": False},
     "gradients wait whole, in FP32": {"gradient_reduction": "last", "gradient_dtype": "fp32"},
 }
@@ -203,7 +220,7 @@ def scenario_of(row: Row) -> dict[str, object]:
             (name for name in ("full", "selective") if row["act_checkpoint"].startswith(name)), "none"
         ),
         "cross_entropy": loss_of(row),
-        "compile": row["torch_compile"] == "yes",
+        "compile": row["torch_compile"].startswith(("yes", "fused")),
         "sequence_parallel": layout["tensor"] > 1 and "no sequence" not in row["parallelism"],
     }
     steps = number(row["grad_accum"]) or 1
@@ -246,6 +263,8 @@ def offload_of(row: Row) -> dict[str, object]:
     """Return what the row keeps in the memory of the host."""
     if row["offload"].startswith("params"):
         return {"offload": ["parameters", "optimizer"]}
+    if row["offload"] == "optimizer":
+        return {"offload": ["optimizer"]}
     return {"offload": ["activations"]} if "activation" in row["offload"] else {}
 
 

@@ -8,7 +8,7 @@ from calc.catalog import catalog
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 from calc.validation.training_rows import FRAMEWORKS as MEMORY_FRAMEWORKS
-from calc.validation.training_rows import noted, number
+from calc.validation.training_rows import noted, number, offload_of
 
 ACCELERATORS = (
     ("A100 40GB", "a100-sxm-40gb"),
@@ -64,6 +64,7 @@ FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogu
     "llm_foundry": "llm-foundry",
     "megatron_lm": "megatron-lm",
     "megatron_lm_llama": "megatron-lm",
+    "gpu_recipes": "nemo",
     "nemo": "nemo",
     "surogate_unsloth": "unsloth",
     "te_llama": "transformers",
@@ -71,7 +72,7 @@ FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogu
     "xtuner_megatron": "megatron-lm",
 }
 OLD = ("dlperf_v100",)  # ran before there was attention in tiles
-NEWEST = ("cuDNN", "TE", "FlashAttention 3")  # attention as fast as FlashAttention 3; Transformer Engine's is cuDNN's
+NEWEST = ("cuDNN", "TE", "FlashAttention 3", "FlashAttention 4")
 ADAPTERS = {  # defaults of their scripts
     "qwen_readme": {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05},
     "megatron_bridge": {"rank": 32, "targets": ["q", "k", "v"]},
@@ -255,11 +256,21 @@ def pieces_of(row: Row) -> dict[str, int]:
     return {"virtual_stages": PIECES.get(row["model"], 2)} if "interleave" in text else {}
 
 
+def adapters_of(row: Row) -> dict[str, Any]:
+    """Return the adapters that a row's notes state, as in "rank 16 on q, k, v and o", or those of PEFT.
+
+    >>> adapters_of({"notes": "TRL; rank 16 on q and v; base in BF16"})
+    {'rank': 16, 'targets': ['q', 'v']}
+    """
+    stated = re.search(r"rank (\d+) on ((?:[qkvo](?:, | and |\b))+)", row["notes"])
+    return {"rank": int(stated[1]), "targets": re.findall(r"\b[qkvo]\b", stated[2])} if stated else {"rank": 8}
+
+
 def trained(row: Row) -> dict[str, Any]:
     """Return adapters, the format of what they stand beside, and an optimizer that is not the framework's."""
     found: dict[str, Any] = {}
     if row["method"] in ("lora", "qlora"):
-        found["lora"] = ADAPTERS.get(row["source"], {"rank": 8})
+        found["lora"] = ADAPTERS.get(row["source"]) or adapters_of(row)
         if "gptq" in row["dtype"].casefold():
             found["base_weights"] = "gptq-int4"
     optimizer = next((name for words, name in OPTIMIZERS if words in row["notes"]), None)
@@ -271,14 +282,11 @@ def trained(row: Row) -> dict[str, Any]:
 def optional(row: Row) -> dict[str, Any]:
     """Return the fields that not every row has: compilation, offloading, the network between machines."""
     found: dict[str, Any] = {}
-    if row["torch_compile"].startswith("yes") or row["source"] in FUSED:
+    if row["torch_compile"].startswith(("yes", "fused")) or row["source"] in FUSED:
         found["compile"] = True
     elif row["torch_compile"].startswith("no") or row["source"] == "dlperf_v100":
         found["compile"] = False
-    if row["offload"].startswith("params"):
-        found["offload"] = ["parameters", "optimizer"]
-    elif "activation" in row["offload"]:
-        found["offload"] = ["activations"]
+    found |= offload_of(row)
     if row["source"] in ("internevo", "megatron_bridge"):
         found["gradient_dtype"] = "bf16"  # HybridZeroOptimizer; grad_reduce_in_fp32 = False in perf_recipes/_common.py
     said = row["notes"] + row["missing_inputs"]

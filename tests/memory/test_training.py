@@ -244,13 +244,39 @@ def test_what_is_risky_is_warned_of(changes: dict[str, object], code: str) -> No
         {"model": "qwen3-30b-a3b", "method": "qlora", "framework": "unsloth"},
         {"model": "qwen3-30b-a3b", "method": "lora", "framework": "trl"},
         {"model": "llama-3.1-8b", "method": "qlora", "framework": "trl"},
+        {"model": "qwen3-30b-a3b", "method": "qlora", "framework": "axolotl"},
+        {"model": "qwen3-30b-a3b", "method": "qlora", "framework": "trl", "experts_quantized": True},
     ],
     ids=str,
 )
 def test_experts_that_are_quantized_or_none_are_not_warned_of(changes: dict[str, object]) -> None:
-    """Unsloth quantizes them itself, LoRA quantizes nothing, and a dense model has none."""
+    """Unsloth and Axolotl quantize them themselves, LoRA quantizes nothing, and a dense model has none."""
     warnings: Any = estimate({**SMALL, **changes})["warnings"]
     assert "experts-not-quantized" not in [warning["code"] for warning in warnings]
+
+
+def test_experts_stay_in_16_bit_by_framework() -> None:
+    """Of Qwen3 30B A3B 48 layers of 128 experts of three matrices of 2,048 × 768 are 54 GiB in BF16, 13.9 in NF4."""
+    asked = {**SMALL, "model": "qwen3-30b-a3b", "method": "qlora"}
+    stored = {}
+    for framework in ("trl", "axolotl", "unsloth"):
+        report: Any = estimate({**asked, "framework": framework})
+        stored[framework] = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "weights")
+    experts = 48 * 128 * 3 * 2048 * 768
+    assert stored["unsloth"] == stored["axolotl"]
+    assert (stored["trl"] - stored["unsloth"]) / experts == pytest.approx(2 - 4.127 / 8, abs=0.001)
+    other: Any = estimate({**asked, "framework": "trl", "base_weights": "mxfp4"})
+    assert next(part["bytes"] for part in other["memory"]["parts"] if part["id"] == "weights") < stored["axolotl"] * 1.1
+
+
+def test_adapters_of_experts_by_framework() -> None:
+    """PEFT finds none by the names of modules, Unsloth names their parameters; those of attention are the same."""
+    asked = {**SMALL, "model": "qwen3-30b-a3b", "method": "lora", "lora": {"rank": 16, "targets": "all-linear"}}
+    trained = {name: estimate({**asked, "framework": name})["model"] for name in ("trl", "unsloth")}
+    counts: Any = {name: found["parameters_trainable"] for name, found in trained.items()}  # type: ignore[index]
+    assert counts["unsloth"] - counts["trl"] == 48 * 128 * 3 * 16 * (2048 + 768)
+    with pytest.raises(ScenarioError, match="target_parameters"):
+        estimate({**asked, "framework": "trl", "lora": {"targets": ["gate_proj", "up_proj", "down_proj"]}})
 
 
 def test_an_offloaded_optimizer_is_on_the_host() -> None:

@@ -55,7 +55,13 @@ class Method(NamedTuple):
     copy_bytes: int  # an element of a module copied beside the adapters: as the base computes
     all_gradients: bool = False  # frozen weights get gradients too
     rest_bytes: int = 0  # an element that a quantized base leaves as it is; 0: 16 bit
+    experts_left: bool = False  # a quantized base leaves experts as they are
     expert_shares: tuple[int, int, int] = (1, 1, 1)  # times fewer ranks for an expert: states, gradients, weights
+
+    def quantizes(self, tensor: Tensor) -> bool:
+        """Return whether a tensor is stored in the base's number format."""
+        left = self.experts_left and tensor.active is not None
+        return self.base.scope == "all" or (tensor.quantizable and not left)
 
 
 def low_rank_tensors(tensor: Tensor, adapters: Adapters) -> tuple[Tensor, ...]:
@@ -75,7 +81,7 @@ def held(tensor: Tensor, method: Method, tensor_parallel: int, expert_parallel: 
     """Return what a device holds of one tensor, with its adapter."""
     copies, shape = local_share(tensor, tensor_parallel, expert_parallel)
     elements = copies * prod(shape)
-    touched = method.base.scope == "all" or tensor.quantizable
+    touched = method.quantizes(tensor)
     number_format = method.base if touched else sixteen_bit(method.base)
     stored = copies * stored_bytes(shape=shape, number_format=number_format, group=method.group)
     if not touched and method.rest_bytes:

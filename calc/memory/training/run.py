@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+EXPERTS = ".experts."  # in the names of matrices of experts, of which a layer has many
+
 
 class Numerics(NamedTuple):
     """Bytes of the tensors of a precision scheme."""
@@ -48,10 +50,11 @@ class Adapters(NamedTuple):
     saved: tuple[str, ...] = ()  # modules trained in full beside the adapters
     dora: bool = False
     dropout: bool = False  # on the input of A, which then keeps a copy of it and a mask
+    experts: bool = True  # matrices of experts have one too
 
     def covers(self, matrix: str) -> bool:
         """Whether a matrix, named without ".weight", has an adapter."""
-        return matrix.rsplit(".", 1)[-1] in self.targets
+        return matrix.rsplit(".", 1)[-1] in self.targets and (self.experts or EXPERTS not in matrix)
 
 
 class Choices(NamedTuple):
