@@ -24,7 +24,7 @@ from calc.scenario.engine import (
     with_graphs,
 )
 from calc.scenario.fields import MOST_TOKENS, PUBLISHED
-from calc.scenario.formats import as_loaded, read_cache_format, read_weights
+from calc.scenario.formats import as_loaded, read_cache_format, read_weights, usual_cache
 from calc.scenario.layout import read_layout
 from calc.scenario.model import read_model, read_text_only, read_videos
 from calc.scenario.reader import Reader, read_price, read_tokens
@@ -199,11 +199,13 @@ def read_asked(reader: Reader) -> Asked:
     weights, group = read_weights(reader, model, facts)
     engine, fraction = read_engine(reader, facts, weights, architecture)
     engine = with_graphs(reader, in_version(reader, engine))
-    weights = as_loaded(weights, engine, facts, published=reader.filled["weights"] == PUBLISHED)
+    published = reader.filled["weights"] == PUBLISHED
+    weights = as_loaded(weights, engine, facts, published=published)
     architecture = read_text_only(reader, architecture)
     if engine is not None and engine.expands_latents:
         architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
-    keys = read_cache_format(reader.take("kv_cache"), "kv_cache", facts, architecture)
+    usual_keys = usual_cache(model, engine, published=published)
+    keys = read_cache_format(reader.take("kv_cache", usual_keys), "kv_cache", facts, architecture)
     values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
     usual = OUTPUT_TOKENS if architecture.vocab_size else 0  # an image is seen whole, and nothing follows
     prompt, output = read_tokens(reader, model.context_tokens, usual)

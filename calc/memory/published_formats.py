@@ -1,4 +1,4 @@
-"""The number format that a model is published in: from its config's `quantization_config` and stated type."""
+"""The number formats that a model is published in: from its config's `quantization_config` and stated type."""
 
 from collections.abc import Mapping
 
@@ -35,6 +35,14 @@ def published_format(config: Values, architecture: Architecture, find: Find) -> 
         rules += of_modules((module,), number_format)
     recipe = Recipe("published", stated.base.name, stated.base, left, rules=merged(rules))
     return settled(architecture, recipe)
+
+
+def published_cache(config: Values) -> str:
+    """Return the number format that a config says caches are kept in, as ModelOpt has it; empty where it says none."""
+    quantization = quantization_of(config)
+    scheme = quantization.get("kv_cache_scheme")
+    stated = isinstance(scheme, Mapping) and (scheme.get("num_bits"), scheme.get("type")) == (8, "float")
+    return "fp8" if stated or quantization.get("kv_cache_quant_algo") == "FP8" else ""
 
 
 def quantization_of(config: Values) -> Values:

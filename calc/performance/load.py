@@ -5,7 +5,7 @@ chunk of a prompt along. Little's law (1961) says how the requests divide over w
 $C = X \cdot (t_{\\text{first}} + (o - 1) \cdot t_{\\text{token}})$ at $X$ requests a second.
 """
 
-from math import ceil, exp, sqrt
+from math import ceil, exp, log, sqrt
 from typing import NamedTuple
 
 from calc.performance.passes import Passes
@@ -132,6 +132,15 @@ def apart_of(load: Load, running: float, *, steps: float, step_s: float) -> floa
     return min(max(sqrt(12.0) * load.spread, taken, 1.0 / steps), 1.0)
 
 
+def passes_met(ranks: int, dense: float) -> float:
+    r"""Return the passes over prompts that hold up a data rank for each of its own, where so many come to it in a step.
+
+    What several ranks were sent in one step they read in one pass. So there are as many as the rank has that was sent
+    most: of $R$ Poisson counts with a mean of $d$ about $d + \sqrt{2 d \ln R}$, and never more than all of them.
+    """
+    return min(float(ranks), 1.0 + sqrt(2.0 * log(ranks) / max(dense, RARE)))
+
+
 def state(passes: Passes, load: Load, decoding: float) -> State:
     r"""Return how a server runs with so many sequences decoding: how often a step carries prompts, and what that takes.
 
@@ -164,7 +173,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     extra = max(carrying.total - plain.total, 0.0) / stages if load.mixes else carrying.total / stages
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
-    met = (min(each * load.ranks, 1.0) if load.mixes else each * load.ranks) * load.meets
+    met = (min(each * load.ranks, 1.0) if load.mixes else each * passes_met(load.ranks, dense)) * load.meets
     if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
         met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
     between = plain.total + met * extra

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from calc.architecture.stages import Stage
+from calc.architecture.stages import Stage, evenly
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
@@ -20,6 +20,7 @@ from calc.performance.kernels import Kernels, kernels
 from calc.performance.operations import Counted, HostCopy, Pass, weights_read
 from calc.performance.own_kernels import OwnKernels, own_kernels
 from calc.performance.processor import processor_law, processor_parts
+from calc.performance.rank_matrices import OUTPUTS
 from calc.performance.rank_model import RankModel
 from calc.performance.schedules import (
     PassTime,
@@ -124,6 +125,22 @@ class Passes(NamedTuple):
         """Return the device that takes the most of a pass's time, of those that are not alike."""
         names = (self.name, *(each.name for each in self.behind))
         return max(zip(time.stages_s or (time.total,), names, strict=True))[1]
+
+    def busiest_s(self, time: PassTime) -> float:
+        """Return the seconds of a pass on the stage of a pipeline that takes the most of it.
+
+        Layers left over stand before the last stage, which has the output matrix, samples and drafts.
+        """
+        if self.layout.pipeline == 1:
+            return time.total
+        if time.stages_s:
+            return max(time.stages_s) + time.between_s * time.correction
+        names = {matrix.name for matrix, _ in self.model.matrices if matrix.rows == OUTPUTS}
+        logits = sum(part.total for part in time.parts if part.operation.name in names)
+        beside = time.between_s + sum(times * draft.total for draft, times in time.drafts)
+        sizes = evenly(self.demand.architecture.layer_count, self.layout.pipeline)
+        layer_s = (time.total / time.correction - beside - logits) / sum(sizes)
+        return time.correction * max(max(sizes) * layer_s, sizes[-1] * layer_s + logits + beside)
 
     def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
         """Return the seconds of operations that devices work on."""

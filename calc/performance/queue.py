@@ -203,11 +203,12 @@ class Queue:
         left = inf if server.batched_tokens is None else float(server.batched_tokens)
         if server.mixes:
             left = max(left - count, LEAST_ROOM)
-        tokens, pairs = 0, 0.0
+        tokens, longest, pairs = 0, 0, 0.0
         done: list[Reading] = []
         for prompt in self.reading:
             chunk = prompt.left if prompt.left < left else int(left)
             tokens += chunk
+            longest = max(longest, chunk)
             pairs += chunk * (prompt.done + chunk / 2.0)
             prompt.done += chunk
             prompt.left -= chunk
@@ -217,9 +218,13 @@ class Queue:
             if left < 1:
                 break
         seconds = self.times.prompts(count, tokens, pairs / tokens) * server.prompt_factor
-        late = seconds * (self.times.stages - 1)  # until the last stage has read what the first one has
-        if server.mixes and count:
-            self.decode(1, self.pace(count)[0] + seconds)
+        mixed = server.mixes and count > 0
+        # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
+        parts = min(self.times.stages, count) if mixed else 1
+        part_s = seconds * max(longest / tokens, 1.0 / parts)
+        late = (self.times.stages - parts) * part_s  # until the last stage has read what is read by then
+        if mixed:
+            self.decode(1, self.pace(count)[0] + parts * part_s)
         else:
             self.clock += seconds
             self.running_s += count * seconds

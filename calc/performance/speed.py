@@ -216,13 +216,17 @@ def decode(passes: Passes, *, sequences: int, output_tokens: int, overlaps: bool
     parts = min(stages, max(sequences, 1)) if overlaps else 1
     context = max(passes.demand.tokens - output_tokens + output_tokens // 2 - 1, 0)
     time = passes.time(passes.step(sequences=sequences / parts, context=context))
-    step_s = step_of(pass_s=time.total, parts=parts, stages=stages) / passes.expected
+    stage_s = passes.busiest_s(time) if parts > 1 else time.total
+    step_s = step_of(pass_s=time.total, stage_s=stage_s, parts=parts) / passes.expected
     return Decode(time, parts, step_s)
 
 
-def step_of(*, pass_s: float, parts: int, stages: int) -> float:
+def step_of(*, pass_s: float, stage_s: float, parts: int) -> float:
     """Return the seconds of a step when parts of the batch follow each other through the stages.
 
-    Each part passes each stage once a step; with as many parts as stages none waits.
+    A part is back when it has passed all stages, and no sooner than the busiest stage has worked on every part.
+
+    >>> step_of(pass_s=1.0, stage_s=0.3, parts=2), step_of(pass_s=1.0, stage_s=0.3, parts=4)
+    (1.0, 1.2)
     """
-    return pass_s * max(parts / stages, 1.0) if parts > 1 else pass_s
+    return max(pass_s, parts * stage_s)

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from math import ceil, sqrt
 
 from calc.performance.passes import Passes
+from calc.performance.speed import step_of
 
 RATIO = 1.5  # between the sequences, and tokens, of neighbours in the table
 NO_GROWTH = 1e-9  # of a step, over the time until something comes, that rounding would make nothing of
@@ -87,10 +88,16 @@ class StepTimes:
         if sequences not in self.rows:
             half, more = round(self.context / 2), round(self.context * 1.5) + 1
             parts = min(self.stages, sequences) if self.passes.schedule.values["overlaps_decode"] else 1
-            first, second = (self.step_s(sequences / parts, length) / self.passes.expected for length in (half, more))
+            first, second = (self.round_s(sequences / parts, length, parts) for length in (half, more))
             slope = max(second - first, 0.0) / (more - half)
             self.rows[sequences] = first - slope * half, slope
         return self.rows[sequences]
+
+    def round_s(self, sequences: float, context: int, parts: int) -> float:
+        """Return the seconds until parts of so many sequences, which follow each other, have a token more."""
+        time = self.passes.time(self.passes.step(sequences=sequences, context=context))
+        stage_s = self.passes.busiest_s(time) if parts > 1 else time.total
+        return step_of(pass_s=time.total, stage_s=stage_s, parts=parts) / self.passes.expected
 
     def step_s(self, sequences: float, context: int) -> float:
         """Return the seconds of a step without prompts."""

@@ -14,7 +14,7 @@ from calc.performance.operations import (
     Recurrence,
 )
 from calc.performance.schedules import HOST, PassTime, Timed
-from calc.performance.speed import Speed
+from calc.performance.speed import Speed, step_of
 from calc.units import show_count, show_number
 
 ROOFLINE = "roofline"
@@ -82,13 +82,13 @@ def accepted_steps(speed: Speed, draft: Draft, engine: Engine) -> list[Step]:
 
 def parts_step(speed: Speed, engine: Engine) -> Step:
     """Return how parts of a batch follow each other through the stages of a pipeline."""
-    parts, stages = speed.decode.parts, speed.passes.layout.pipeline
-    seconds = speed.decode.time.total * max(parts / stages, 1.0)
+    time, parts = speed.decode.time, speed.decode.parts
+    stage_s = speed.passes.busiest_s(time)
     return Step(
         "Seconds until each sequence has a token more",
-        r"t \cdot \max(\frac{n_{\text{parts}}}{n_{\text{stages}}}, 1)",
-        f"{show_number(speed.decode.time.total, 4)} × max({parts} / {stages}, 1)",
-        seconds,
+        r"\max(t, n_{\text{parts}} \cdot t_{\text{stage}})",
+        f"max({show_number(time.total, 4)}, {parts} × {show_number(stage_s, 4)})",
+        step_of(pass_s=time.total, stage_s=stage_s, parts=parts),
         unit="s",
         source=engine.source,
     )

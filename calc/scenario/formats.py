@@ -7,7 +7,7 @@ from calc.architecture.tensors import QUANTIZED_BLOCKS
 from calc.catalog import Catalog
 from calc.catalog.records import Engine, Mixture, ModelFormat, NumberFormat, Recipe, Rule, Weights, WeightsFormat
 from calc.errors import ScenarioError
-from calc.memory.published_formats import published_format
+from calc.memory.published_formats import published_cache, published_format
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, STORED
 from calc.scenario.model import ReadModel, read_stored
 from calc.scenario.reader import Reader, whole
@@ -45,6 +45,12 @@ def as_loaded(weights: Weights, engine: Engine | None, catalog: Catalog, *, publ
     if published and engine.values.get("halves_fp32") and weights == catalog.number_format("fp32"):
         return catalog.number_format("fp16")
     return weights
+
+
+def usual_cache(model: ReadModel, engine: Engine | None, *, published: bool) -> str | None:
+    """Return what an engine keeps caches in where nothing is said: what published weights ask for; None for 16 bit."""
+    asks = engine is not None and published and engine.values.get("cache_as_stated")
+    return (published_cache(model.config) or None) if asks else None
 
 
 def with_experts(weights: ModelFormat, model: ReadModel, catalog: Catalog) -> ModelFormat:

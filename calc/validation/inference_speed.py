@@ -158,7 +158,8 @@ def served_at_once(row: Row) -> dict[str, Any]:
     spread = spread_of(row)
     if count is None:
         if kept:
-            return at_a_time
+            alike = spread is not None and len(set(spread(number(row, "output_len")).values())) == 1
+            return at_a_time | ({"length_spread": 0.0} if alike else {})
         raise SkipError("how many requests ran at a time is not stated")
     if kept and spread and count >= ROUNDS * int(kept.group(1)):
         answers = read_spread(spread(number(row, "output_len")), "output_len")

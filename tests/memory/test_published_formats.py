@@ -8,6 +8,7 @@ from calc import ScenarioError, estimate
 from calc.architecture.prediction import parameters_prediction
 from calc.catalog import catalog
 from calc.memory.module_rules import condensed
+from calc.memory.published_formats import published_cache
 from calc.scenario.model import known_architecture
 
 LLAMA = catalog().model("llama-3.1-8b").config
@@ -224,3 +225,29 @@ def test_a_stated_format_wins() -> None:
     """What a scenario says of the weights is taken whatever the name says."""
     report = estimate({"model": "Qwen/Qwen3-32B-AWQ", "weights": "bf16", "context_tokens": 1})
     assert report["model"]["weights"] == "BF16"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "kept"),
+    [("vllm", "0.23", "fp8"), ("vllm", "0.10", "bf16"), ("sglang", "0.5", "fp8"), ("none", None, "bf16")],
+)
+def test_caches_are_kept_as_the_weights_ask(engine: str, version: str | None, kept: str) -> None:
+    """ModelOpt's config of Gemma 4 in NVFP4 asks for FP8; Google's weights ask for nothing, and what is said counts."""
+    scenario: dict[str, Any] = {"model": "nvidia/Gemma-4-31B-IT-NVFP4", "engine": engine}
+    scenario |= {"engine_version": version} if version else {}
+    assert estimate(scenario)["scenario"]["kv_cache"] == kept
+    assert estimate(scenario | {"model": "google/gemma-4-31B-it"})["scenario"]["kv_cache"] == "bf16"
+    assert estimate(scenario | {"kv_cache": "bf16"})["scenario"]["kv_cache"] == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("quantization", "kept"),
+    [
+        ({"kv_cache_scheme": {"dynamic": False, "num_bits": 8, "type": "float"}}, "fp8"),
+        ({"kv_cache_quant_algo": "FP8"}, "fp8"),
+        ({"kv_cache_scheme": None}, ""),
+    ],
+)
+def test_what_a_config_says_of_caches(quantization: dict[str, object], kept: str) -> None:
+    """ModelOpt writes a scheme as compressed-tensors does, or the name of a format."""
+    assert published_cache({"quantization_config": {"quant_method": "modelopt"} | quantization}) == kept

@@ -42,6 +42,10 @@ class Evenly:
                 total += sequences * (queries * of.get("token_s", 0.0) + pairs * of.get("pair_s", 0.0))
         return SimpleNamespace(total=total, operations=(), parts=(), stages_s=())
 
+    def busiest_s(self, time: Any) -> float:
+        """Return the seconds of a pass on each stage, which are all alike."""
+        return float(time.total / self.layout.pipeline)
+
 
 def evenly(demand: Any, *, overlaps: bool = True, expected: float = 1.0, **seconds: float) -> Any:
     """Return such passes, in place of a device's."""

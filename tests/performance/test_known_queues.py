@@ -234,6 +234,17 @@ def test_prompts_pass_the_other_stages_too() -> None:
     assert served == [Served(0.0, 3.0, 5.0, 3)]
 
 
+@pytest.mark.parametrize(("prompts", "first_s"), [(1, 5.0), (3, 5.0), (6, 8.0)])
+def test_parts_wait_behind_one_that_has_a_prompt(prompts: int, first_s: float) -> None:
+    """Three stages take a second each for a prompt. The parts of a batch without one stand behind it at each stage.
+
+    Up to three prompts go with a part each, and their step ends three seconds later; of six, each part takes two.
+    """
+    begun = [Begun(Request(0.0, 100, 50), 4)] * 3
+    served, _, _ = run(*[(0.5, 100, 2)] * prompts, times=Times(stages=3), begun=begun, mixes=True)
+    assert {one.first_s for one in served} == {first_s}
+
+
 def test_answers_that_are_half_written() -> None:
     """One of ten tokens with four written has six steps to go, before which a prompt is read; it is not counted.
 

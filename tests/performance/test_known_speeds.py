@@ -109,10 +109,12 @@ def test_a_context_is_never_negative() -> None:
     assert found.asked[0][0].keys == 0
 
 
-@pytest.mark.parametrize(("parts", "stages", "seconds"), [(1, 4, 3.0), (2, 4, 3.0), (4, 4, 3.0), (8, 4, 6.0)])
-def test_parts_follow_each_other(parts: int, stages: int, seconds: float) -> None:
-    """Eight parts through four stages take two passes; fewer than four take one."""
-    assert step_of(pass_s=3.0, parts=parts, stages=stages) == seconds
+@pytest.mark.parametrize(
+    ("parts", "stage_s", "seconds"), [(1, 0.75, 3.0), (2, 0.75, 3.0), (4, 0.75, 3.0), (4, 1.0, 4.0)]
+)
+def test_parts_follow_each_other(parts: int, stage_s: float, seconds: float) -> None:
+    """Four stages of 0.75 s work on four parts at once; where one of them takes a second, all wait for it."""
+    assert step_of(pass_s=3.0, stage_s=stage_s, parts=parts) == seconds
 
 
 def answer(*, waves: int = 1, output_tokens: int = 101) -> Speed:

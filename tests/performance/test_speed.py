@@ -91,6 +91,18 @@ def test_a_step_that_is_not_captured_waits_for_the_host() -> None:
     assert launched.host_s > 10 * captured.host_s
 
 
+@pytest.mark.parametrize(("stages", "last", "most"), [(4, 8, 8), (5, 6, 7), (3, 10, 11)])
+def test_the_last_stage_has_the_output_matrix_and_waits_for_the_host(stages: int, last: int, most: int) -> None:
+    """Of the 32 layers of a Llama 3.1 8B it has as many as the others or fewer, and all that is done once in a pass."""
+    found = passes(pipeline=stages)
+    time = found.time(found.step(sequences=8, context=1000))
+    head = sum(part.total for part in time.parts if part.operation.name == "lm_head")
+    layer_s = (time.device_s - head) / 32
+    assert head > layer_s
+    assert found.busiest_s(time) == pytest.approx(max(most * layer_s, last * layer_s + head + time.between_s))
+    assert passes().busiest_s(time) == time.total
+
+
 @pytest.mark.parametrize("name", ["h100-sxm-80gb", "rtx-pro-6000-server-96gb", "mi300x"])
 def test_ranks_beyond_a_machine_are_slow(name: str) -> None:
     """Sixteen wait longer for a reduction than eight, and send no faster; so does a stage of another machine."""

@@ -26,6 +26,7 @@ BOUNDS: dict[str, Bound] = {
             "fuses",
             "fuses_casts",
             "halves_fp32",
+            "cache_as_stated",
             "loops_experts",
             "overlap",
             "overlaps",
