@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from calc.architecture.stages import Stage, evenly
+from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
@@ -19,8 +19,8 @@ from calc.performance.host_part import HostPart, crossings, device_layers, devic
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.operations import Counted, HostCopy, Pass, weights_read
 from calc.performance.own_kernels import OwnKernels, own_kernels
+from calc.performance.pipeline import busiest_s
 from calc.performance.processor import processor_law, processor_parts
-from calc.performance.rank_matrices import OUTPUTS
 from calc.performance.rank_model import RankModel
 from calc.performance.schedules import (
     PassTime,
@@ -127,20 +127,8 @@ class Passes(NamedTuple):
         return max(zip(time.stages_s or (time.total,), names, strict=True))[1]
 
     def busiest_s(self, time: PassTime) -> float:
-        """Return the seconds of a pass on the stage of a pipeline that takes the most of it.
-
-        Layers left over stand before the last stage, which has the output matrix, samples and drafts.
-        """
-        if self.layout.pipeline == 1:
-            return time.total
-        if time.stages_s:
-            return max(time.stages_s) + time.between_s * time.correction
-        names = {matrix.name for matrix, _ in self.model.matrices if matrix.rows == OUTPUTS}
-        logits = sum(part.total for part in time.parts if part.operation.name in names)
-        beside = time.between_s + sum(times * draft.total for draft, times in time.drafts)
-        sizes = evenly(self.demand.architecture.layer_count, self.layout.pipeline)
-        layer_s = (time.total / time.correction - beside - logits) / sum(sizes)
-        return time.correction * max(max(sizes) * layer_s, sizes[-1] * layer_s + logits + beside)
+        """Return the seconds of a pass on the stage of a pipeline that takes the most of it."""
+        return busiest_s(time, layers=self.demand.architecture.layer_count, stages=self.layout.pipeline)
 
     def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
         """Return the seconds of operations that devices work on."""
@@ -150,7 +138,7 @@ class Passes(NamedTuple):
         joins = any(segment.keys for segment in segments)  # new entries to a cache that there is
         prompts = any(not self.is_step(segment) for segment in segments)
         operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts)
-        return pass_time(
+        found = pass_time(
             operations,
             kernels=self.kernels,
             schedule=self.schedule,
@@ -158,6 +146,10 @@ class Passes(NamedTuple):
             decoding=decoding if captured else 0.0,
             queries=self.queries,
         )
+        if self.layout.pipeline == 1:
+            return found
+        names = self.model.output_names
+        return found._replace(outputs_s=sum(part.total for part in found.parts if part.operation.name in names))
 
     def drafted(self, segments: tuple[Segment, ...]) -> Iterator[tuple[PassTime, float]]:
         """Yield the passes of what drafts: one for each token of the steps, and one over the prompts.

@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from calc.architecture.stages import evenly
+from calc.performance.schedules import PassTime
+
 
 class Filled(NamedTuple):
     """Seconds of all micro-batches through all stages, and what of them the slowest stage waits."""
@@ -27,3 +30,21 @@ def pipelined(stages: Iterable[tuple[float, int]], *, micro_batches: int, virtua
     slowest = max(every)
     bubble = (sum(every) - slowest) / virtual_stages
     return Filled(micro_batches * slowest + bubble, bubble)
+
+
+def busiest_s(time: PassTime, *, layers: int, stages: int) -> float:
+    """Return the seconds of a pass on the stage that takes the most of it.
+
+    Layers left over stand before the last stage, which has the output matrix, samples and drafts.
+
+    >>> busiest_s(PassTime((), device_s=9.0, host_s=0.0, between_s=0.5, outputs_s=1.0), layers=8, stages=2)
+    5.5
+    """
+    if stages == 1:
+        return time.total
+    if time.stages_s:
+        return max(time.stages_s) + time.between_s * time.correction
+    beside = time.between_s + sum(times * draft.total for draft, times in time.drafts)
+    sizes = evenly(layers, stages)
+    layer_s = (time.total / time.correction - beside - time.outputs_s) / layers
+    return time.correction * max(max(sizes) * layer_s, sizes[-1] * layer_s + time.outputs_s + beside)

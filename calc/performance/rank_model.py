@@ -49,7 +49,12 @@ class RankModel(NamedTuple):
     @property
     def has_head(self) -> bool:
         """Whether the output matrix is among these layers."""
-        return any(matrix.rows == OUTPUTS for matrix, _ in self.matrices)
+        return bool(self.output_names)
+
+    @property
+    def output_names(self) -> set[str]:
+        """The names of products that make the logits."""
+        return {matrix.name for matrix, _ in self.matrices if matrix.rows == OUTPUTS}
 
     @property
     def weight_bytes(self) -> float:

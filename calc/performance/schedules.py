@@ -228,6 +228,7 @@ class PassTime(NamedTuple):
     between_s: float  # in which the device waits for the host: scheduling, sampling
     processor_s: float = 0.0  # in which the host's processor works on what stands in its memory
     stages_s: tuple[float, ...] = ()  # of each device's layers, where devices are not alike
+    outputs_s: float = 0.0  # of the output matrix, where stages follow each other
     drafts: tuple[tuple["PassTime", float], ...] = ()  # passes of what drafts beside it, each with how often
     correction: float = 1.0  # times that it takes as long, by what a reader has measured
 

@@ -35,7 +35,8 @@ class SummedPasses:
         self.layout: Layout = passes.layout
         assert passes.kernels is not None
         self.kernels = passes.kernels
-        self.known: dict[tuple[object, ...], tuple[Sums, float, float]] = {}
+        self.output_names = passes.model.output_names if passes.layout.pipeline > 1 else set()
+        self.known: dict[tuple[object, ...], tuple[Sums, Sums, float, float]] = {}
         self.found: dict[tuple[type, str], Factors] = {}
 
     def under(self, schedule: Schedule) -> "SummedPasses":
@@ -50,15 +51,25 @@ class SummedPasses:
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = self.summed(segments)
-        sums, sequences, decoding = found
+        sums, outputs, sequences, decoding = found
+        device, launches = self.under_factors(sums)
+        alone = decoding == sequences and decoding <= schedule.captured_sequences
+        host = 0.0 if alone else launches * schedule.launch_s
+        between = schedule.step_s + sequences * schedule.sequence_s
+        return PassTime((), device, host, between, outputs_s=self.under_factors(outputs)[0])
+
+    def under_factors(self, sums: Sums) -> tuple[float, float]:
+        """Return the seconds of sums on the device and their launches under the schedule's factors."""
         device = launches = 0.0
         for group, (reading, working, times, each) in sums.items():
             factors = self.found.get(group) or self.found.setdefault(group, self.factors(*group))
             device += reading * factors.reading + working * factors.working
             launches += times + each * factors.launches
-        alone = decoding == sequences and decoding <= schedule.captured_sequences
-        host = 0.0 if alone else launches * schedule.launch_s
-        return PassTime((), device, host, schedule.step_s + sequences * schedule.sequence_s)
+        return device, launches
+
+    def busiest_s(self, time: PassTime) -> float:
+        """Return the seconds of a pass on the stage of a pipeline that takes the most of it."""
+        return self.passes.busiest_s(time)
 
     def factors(self, kind: type, kernel: str) -> Factors:
         """Return how an engine's kernels of a kind compare with the law's."""
@@ -75,14 +86,14 @@ class SummedPasses:
             return Factors(schedule.pointwise_kernels, schedule.pointwise_kernels, schedule.pointwise_kernels)
         return UNCHANGED
 
-    def summed(self, segments: tuple[Segment, ...]) -> tuple[Sums, float, float]:
-        """Return the sums of a pass, its sequences, and how many of them decode."""
+    def summed(self, segments: tuple[Segment, ...]) -> tuple[Sums, Sums, float, float]:
+        """Return the sums of a pass, those of its logits in a pipeline, its sequences, and how many of them decode."""
         operations = forward(self.passes.model, *segments)
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.passes.is_step(segment))
         joins = any(segment.keys for segment in segments)
         operations = with_copies(operations, self.schedule, joins=joins, prompts=decoding < sequences)
-        kernels, sums = self.kernels, Sums()
+        kernels, sums, outputs = self.kernels, Sums(), Sums()
         rate = kernels.rate("bf16")
         for operation, times in operations:
             kind = type(operation)
@@ -92,6 +103,13 @@ class SummedPasses:
             working = flops / (flops + moved) if flops else 0.0
             found[0] += seconds * (1.0 - working)
             found[1] += seconds * working
+            if operation.name in self.output_names:
+                outputs[kind, getattr(operation, "kernel", "")] = [
+                    seconds * (1.0 - working),
+                    seconds * working,
+                    0.0,
+                    0.0,
+                ]
             if isinstance(operation, Experts) and self.schedule.loops_experts:
                 found[2] += times * operation.touched * 2.0
                 found[3] += times * operation.experts * operation.matrices
@@ -101,7 +119,7 @@ class SummedPasses:
                 found[3] += times * operation.launches
             else:
                 found[2] += times * operation.launches
-        return sums, sequences, decoding
+        return sums, outputs, sequences, decoding
 
     def prompt(self, *, sequences: float, tokens: int, before: int, pieces: int = 1) -> Segment:
         """Return a piece of each prompt."""
