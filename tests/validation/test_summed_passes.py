@@ -17,6 +17,7 @@ ASKED: list[dict[str, Any]] = [
     {"model": "qwen2.5-7b", "engine": "transformers", "accelerator": "a100-sxm-80gb", "weights": "awq"},
     {"model": "qwen3-30b-a3b", "engine": "transformers", "accelerator": "h100-sxm-80gb"},
     {"model": "deepseek-v3", "engine": "sglang", "accelerator": "h200-sxm-141gb", "parallelism": {"tensor": 8}},
+    {"model": "llama-3.1-70b", "engine": "vllm", "accelerator": "a100-sxm-80gb", "parallelism": {"pipeline": 3}},
     {"model": "llama-3.1-8b", "engine": "llama.cpp", "accelerator": "rtx-4090", "weights": "q4_k_m"},
 ]
 
@@ -46,7 +47,9 @@ def test_sums_are_those_of_the_list(asked: dict[str, Any]) -> None:
     step, prompt = passes.step(sequences=3, context=750), passes.prompt(sequences=1, tokens=700, before=0)
     listed, summed = passes._replace(schedule=schedule), SummedPasses(passes).under(schedule)
     for segments in ((step,), (prompt,), (step, prompt)):
-        assert summed.time(*segments).total == pytest.approx(listed.time(*segments).total, rel=1e-12)
+        listed_time, summed_time = listed.time(*segments), summed.time(*segments)
+        assert summed_time.total == pytest.approx(listed_time.total, rel=1e-12)
+        assert summed.busiest_s(summed_time) == pytest.approx(listed.busiest_s(listed_time), rel=1e-12)
 
 
 def test_no_engine_lacks_what_is_tried() -> None:
