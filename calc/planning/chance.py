@@ -29,7 +29,7 @@ def sure_bytes(*, needed_bytes: float, upper_bytes: float) -> int:
     """Return the bytes of a device on which what is needed surely fits.
 
     >>> sure_bytes(needed_bytes=78e9, upper_bytes=2e9)
-    80578862651
+    80576319013
     """
     if upper_bytes <= 0 or needed_bytes <= 0:
         return ceil(needed_bytes)
