@@ -217,6 +217,18 @@ LENGTHS = (1, 16, 128, 512, 513, 1000, 2048, 2049, 5000, 8192, 8193, 20_000, 32_
 LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"tensor": 4, "data": 2}, {"context": 2}, {"data": 4, "expert": 4})
 
 
+@pytest.mark.parametrize("accelerator", ["A100 80GB", "V100", "RTX 4090"])
+def test_a_few_more_rows_never_answer_sooner(accelerator: str) -> None:
+    """llama.cpp has kernels of their own for up to eight and sixteen rows."""
+    scenario: Scenario = {"engine": "llama.cpp", "model": "llama-3.1-8b", "weights": "q4_k_m", "output_tokens": 8}
+    reports: Any = [
+        estimate({**scenario, "accelerator": accelerator, "prompt_tokens": tokens}, repairs=False)
+        for tokens in range(1, 20)
+    ]
+    first = [report["speed"]["time_to_first_token_s"]["typical"] for report in reports]
+    assert first == sorted(first)
+
+
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "mlx"])
 def test_more_prompt_never_answers_sooner(engine: str) -> None:
     """Of the same sequences in the same layout, a longer prompt has its first token no earlier.
