@@ -165,5 +165,6 @@ def test_a_kept_page_is_never_an_old_one(project: Path) -> None:
         status, said = build(project)
         assert status != 0 and "nowhere.md" in said and "Aborted with 1 warnings" in said, said
         assert f"{watts} W" in (project / "site/index.html").read_text(encoding="utf-8")
-    kept = [file.read_text(encoding="utf-8") for file in (project / ".cache/pages").glob("*.json")]
+    files = (file for file in (project / ".cache/pages").glob("*.json") if "wrong-models" not in file.name)
+    kept = [file.read_text(encoding="utf-8") for file in files]
     assert len(kept) == 2 and not any("nowhere" in page for page in kept)
