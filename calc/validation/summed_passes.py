@@ -97,19 +97,15 @@ class SummedPasses:
         rate = kernels.rate("bf16")
         for operation, times in operations:
             kind = type(operation)
-            found = sums.setdefault((kind, getattr(operation, "kernel", "")), [0.0, 0.0, 0.0, 0.0])
+            group = kind, getattr(operation, "kernel", "")
+            found = sums.setdefault(group, [0.0, 0.0, 0.0, 0.0])
             seconds = times * kernels.seconds(operation)
             moved, flops = operation.bytes / kernels.bandwidth, operation.flops / rate
             working = flops / (flops + moved) if flops else 0.0
-            found[0] += seconds * (1.0 - working)
-            found[1] += seconds * working
-            if operation.name in self.output_names:
-                outputs[kind, getattr(operation, "kernel", "")] = [
-                    seconds * (1.0 - working),
-                    seconds * working,
-                    0.0,
-                    0.0,
-                ]
+            into = [sums, outputs] if operation.name in self.output_names else [sums]
+            for each in [chosen.setdefault(group, [0.0, 0.0, 0.0, 0.0]) for chosen in into]:
+                each[0] += seconds * (1.0 - working)
+                each[1] += seconds * working
             if isinstance(operation, Experts) and self.schedule.loops_experts:
                 found[2] += times * operation.touched * 2.0
                 found[3] += times * operation.experts * operation.matrices
