@@ -56,22 +56,18 @@ class Wanted(NamedTuple):
             return self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
         if not serving.fits_host(demand):
             return -1
-        case, runtime = serving.fullest(demand, layout)
-        spare = (runtime.capacity or 0) - runtime.device
-        if self.surely and lacking_of(Served(serving, demand, layout, case=case, runtime=runtime, most=None)) > 0:
-            return min(spare, -1)
-        return spare
+        served = on_fullest(serving, demand, layout)
+        spare = (served.runtime.capacity or 0) - served.runtime.device
+        return min(spare, -1) if self.surely and lacking_of(served) > 0 else spare
 
     def missing(self, demand: Demand, serving: Serving | None = None) -> int:
         """Return the bytes missing on the fullest device, as evenly as they grow; not above 0 where it fits."""
         serving = serving or self.serving
         if serving is None:
             return -self.room(demand)
-        case, runtime = serving.fullest(demand, self.layout)
-        lacking = serving.missing(demand, self.layout, runtime)
-        if not self.surely:
-            return lacking
-        return max(lacking, lacking_of(Served(serving, demand, self.layout, case=case, runtime=runtime, most=None)))
+        served = on_fullest(serving, demand, self.layout)
+        lacking = serving.missing(demand, self.layout, served.runtime)
+        return max(lacking, lacking_of(served)) if self.surely else lacking
 
     def able(
         self,
@@ -98,6 +94,11 @@ class Wanted(NamedTuple):
         """Yield a change where it leaves room."""
         if room >= 0:
             yield Repair(change, message, room, cost, sure=self.surely)
+
+
+def on_fullest(serving: Serving, demand: Demand, layout: Layout) -> Served:
+    """Return a demand on the fullest device, as many sequences as it says."""
+    return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
 
 
 def under(serving: Serving, **changes: object) -> Serving:
