@@ -62,6 +62,13 @@ def counts_in_binary(field: str) -> bool:
     return field.endswith("_tokens") and field != "training_tokens"
 
 
+def read_flag(value: object, field: str) -> bool:
+    """Return a value that is true or false; raises ScenarioError for another."""
+    if not isinstance(value, bool):
+        raise WrongValueError(field, f"must be true or false, not {value!r:.60}")
+    return value
+
+
 def whole(value: object, field: str, least: int, most: int, instead: tuple[int, ...] = ()) -> int:
     """Return a value as a whole number from `least` to `most`; 8192.0 counts as whole, and so does "8k"."""
     if isinstance(value, str) and (count := read_count(value, binary=counts_in_binary(field))) is not None:

@@ -6,7 +6,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.matrix_names import ALIASES, ALL_LINEAR, matrix_names, read_targets
 from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.training.run import Adapters
-from calc.scenario.reader import whole
+from calc.scenario.reader import read_flag, whole
 from calc.training.fields import (
     MOST_RANK,
     TrainingReader,
@@ -60,13 +60,6 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         )
         raise ScenarioError("lora.targets", message)
     return adapters
-
-
-def read_flag(value: object, field: str) -> bool:
-    """Return a value that is true or false."""
-    if not isinstance(value, bool):
-        raise WrongValueError(field, f"must be true or false, not {value!r:.60}")
-    return value
 
 
 def adapted_matrices(architecture: Architecture, adapters: Adapters) -> list[tuple[int, int, int]]:

@@ -13,7 +13,7 @@ from calc.memory.training.plan import (
     PARAMETERS,
     RING,
 )
-from calc.scenario.reader import Reader
+from calc.scenario.reader import Reader, read_flag
 
 METHODS = ("full", "lora", "qlora")
 BITSANDBYTES = ("nf4", "nf4-dq", "int8")  # formats into which it puts what is loaded in 16 bit
@@ -132,10 +132,7 @@ class TrainingReader(Reader):
 
     def flag(self, name: str, default: bool | None = None) -> bool:
         """Return the field as true or false."""
-        value = self.take(name, default)
-        if not isinstance(value, bool):
-            raise WrongValueError(name, f"must be true or false, not {value!r:.60}")
-        return value
+        return read_flag(self.take(name, default), name)
 
     def open_flag(self, name: str, word: str) -> bool | None:
         """Return the field as true or false, None where it is left open with a word."""
