@@ -41,12 +41,12 @@ def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, co
                 f"{accelerator.name} does not compute in {demand.weights.name}: it is converted to another format first"
             )
             found.append(Warn("format-not-native", message, "weights"))
-        if accelerator.segment == "soc" and "memory_usable" in accelerator.facts:
+        if accelerator.shares_host_memory and "memory_usable" in accelerator.facts:
             sizes = (round(accelerator.quantity("memory") or 0), accelerator.capacity_bytes)
             message = f"of the {show_gib(sizes[0])} that {accelerator.name} shares with its system programs get "
             message += f"{show_gib(sizes[1])}; memory_limit says otherwise"
             found.append(Warn("memory-shared", message, "accelerator", INFO, sizes_bytes=sizes))
-        elif accelerator.segment == "soc":
+        elif accelerator.shares_host_memory:
             message = f"{accelerator.name} shares its memory with the system, which leaves only part of it to a model"
             found.append(Warn("memory-shared", message, "accelerator"))
         elif accelerator.memory_fact.basis == "advertised":

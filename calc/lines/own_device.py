@@ -37,7 +37,7 @@ def in_laptop(device: Name, line: Line, facts: Catalog) -> Name:
 
 def of_size(device: Name, line: Line, facts: Catalog) -> Name:
     """Return a chip that is processor and device in one with the memory that a line says elsewhere: M4, 24GB of RAM."""
-    if facts.accelerator(device.id).segment != "soc" or OF_ALL.search(line.small[device.start : device.end]):
+    if not facts.accelerator(device.id).shares_host_memory or OF_ALL.search(line.small[device.start : device.end]):
         return device
     for match in line.found(OF_ALL):
         read = facts.reading(f"{line.small[device.start : device.end]} {match[1]}gb")
@@ -55,7 +55,7 @@ def is_another(device: Name, line: Line, facts: Catalog) -> bool:
     one than the card of that name: no answer is better than one for that.
     """
     own = facts.accelerator(device.id)
-    if own.segment == "soc":
+    if own.shares_host_memory:
         return not OF_ALL.search(line.small[device.start : device.end]) and any(line.found(OF_ALL))
     behind = (match for match in line.found(MEMORY) if BESIDE.fullmatch(line.small[device.end : match.start()]))
     sizes = (float(match[1].replace(",", "")) for match in behind)

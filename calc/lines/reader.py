@@ -153,7 +153,7 @@ class Reader:
     def take_host(self) -> None:
         """Take what the line says of the host, but for chips that are processor and device in one."""
         device = self.value("accelerator")
-        of_chip = device is not None and self.facts.accelerator(str(device)).segment == "soc"
+        of_chip = device is not None and self.facts.accelerator(str(device)).shares_host_memory
         if not of_chip:
             host = read_host(self.line, self.processor, alone=bool(self.alone))
             self.chips += [Chip(start, end, field, value) for start, end, field, value in host]

@@ -146,7 +146,7 @@ class Case(NamedTuple):
 
 def visible_bytes(accelerator: Accelerator, engine: Engine) -> int:
     """Return the bytes of a device that programs see: what they are known to get, or what the driver does not keep."""
-    known = accelerator.segment == "soc" or "memory_usable" in accelerator.facts
+    known = accelerator.shares_host_memory or "memory_usable" in accelerator.facts
     return max(accelerator.capacity_bytes - (0 if known else engine.whole("driver_reserve")), 0)
 
 

@@ -10,7 +10,7 @@ RATES |= {"fp4": ("fp4", *RATES["fp8"]), "int8": ("int8", *RATES["bf16"]), "fp32
 
 def device_class(accelerator: Accelerator) -> str:
     """Return what families of devices differ by within an architecture: market and memory."""
-    if accelerator.segment == "soc":
+    if accelerator.shares_host_memory:
         return "unified"
     if accelerator.segment == "consumer":
         return "consumer"

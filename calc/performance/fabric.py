@@ -93,7 +93,7 @@ def most_joined(accelerator: Accelerator, link: Link) -> int:
     if link.kind == "device":
         own = accelerator.quantity("link_domain") if accelerator.id in link.accelerators else None
         return int(own or (2 if is_bridge(link) else 8))
-    if accelerator.segment == "soc" or not accelerator.text("pcie"):  # a computer of its own, such as a Mac
+    if accelerator.shares_host_memory or not accelerator.text("pcie"):  # a computer of its own, such as a Mac
         return 1
     known = catalog().derived
     most = known.get("most_cards")

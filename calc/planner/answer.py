@@ -242,4 +242,4 @@ def second_hand(question: Question, facts: Catalog, options: list[Option]) -> li
 
 def stands_in_a_computer(option: Option) -> bool:
     """Return whether devices are cards or modules of a computer, and not one themselves."""
-    return option.candidate.devices.accelerator.segment != "soc"
+    return not option.candidate.devices.accelerator.shares_host_memory

@@ -25,7 +25,7 @@ def is_beside(question: Question, accelerator: Accelerator, engine: str) -> bool
         and host.get("memory") is not None
         and not (question.trains or question.unlike or question.alone or question.need.shared)
         and question.rank_by != "margin"
-        and accelerator.segment != "soc"
+        and not accelerator.shares_host_memory
         and engine in (USUAL, HOST_ENGINE)
         and question.fields.keys().isdisjoint(OF_HOST)
     )

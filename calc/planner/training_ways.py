@@ -111,7 +111,7 @@ def waiting_on(device: Accelerator, question: Question) -> tuple[list[str], ...]
 
     PyTorch keeps all of a model in a memory that both share (Transformers' guide to Apple silicon).
     """
-    return WAITING[:1] if device.segment == "soc" or "offload" in question.fields else WAITING
+    return WAITING[:1] if device.shares_host_memory or "offload" in question.fields else WAITING
 
 
 def offloaded(every: list[Way], parts: list[str]) -> list[Way]:

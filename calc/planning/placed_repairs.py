@@ -36,7 +36,7 @@ def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
     A Mac gives three quarters until `iogpu.wired_limit_mb` says otherwise, Linux on AMD a half until `ttm.pages_limit`.
     """
     device = wanted.accelerator
-    if device.segment != "soc" or "memory_usable" not in device.facts or is_limited(wanted):
+    if not device.shares_host_memory or "memory_usable" not in device.facts or is_limited(wanted):
         return
     most = int(device.facts["memory"].value) // GIB - LEFT_TO_SYSTEM
     short = max(-wanted.room(wanted.demand), wanted.missing(wanted.demand))
@@ -115,7 +115,7 @@ def leaves_nothing(wanted: Wanted) -> bool:
     serving, layout = wanted.serving, wanted.layout
     if serving is None or serving.engine.id != "llama.cpp" or serving.placement.on_host:
         return False
-    if wanted.accelerator.segment == "soc":  # whose memory the host's is
+    if wanted.accelerator.shares_host_memory:  # whose memory the host's is
         return False
     if wanted.demand.draft is not None or wanted.demand.adapters is not None:  # which need the whole device
         return False

@@ -309,4 +309,4 @@ def format_within(engine: Engine, bits: int, facts: Catalog) -> str | None:
 
 def sold_in_multiples(device: Accelerator) -> bool:
     """Return whether several such devices work together in one machine: not those that are a part of a computer."""
-    return device.segment != "soc" and device.text("form") != "laptop"
+    return not device.shares_host_memory and device.text("form") != "laptop"

@@ -54,7 +54,7 @@ def plugged(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accel
             link.id.removeprefix("pcie-").replace("-", ".0 ") for link in catalog.links() if link.kind == "host"
         )
         raise ScenarioError("pcie", f"must be a generation and lanes, one of {known}, not {value!r:.60}")
-    if own is None and accelerator.segment == "soc":
+    if own is None and accelerator.shares_host_memory:
         raise ScenarioError("pcie", f"does not apply: {accelerator.name} is no card")
     least = [min(int(asked), int(has)) for asked, has in zip(found.groups(), (own or found).groups(), strict=True)]
     reader.filled["pcie"] = f"{found[1]}.0 x{found[2]}"

@@ -118,7 +118,7 @@ def stated_host(value: object, usual: Callable[[], Processor], catalog: Catalog)
 
 def rest_of_memory(accelerator: Accelerator | None, placement: Placement) -> int | None:
     """Return what a computer has beside the part of its one memory that its GPU may use; None for any other host."""
-    if accelerator is None or accelerator.segment != "soc":
+    if accelerator is None or not accelerator.shares_host_memory:
         return None
     whole_memory = round(accelerator.quantity("memory") or 0)
     return whole_memory if placement.alone else max(whole_memory - accelerator.capacity_bytes, 0)

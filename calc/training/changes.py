@@ -83,7 +83,7 @@ def candidates(
 
     Nothing is left in the memory of a host whose memory is the device's own.
     """
-    shared = facts.accelerator(str(scenario["accelerator"])).segment == "soc"
+    shared = facts.accelerator(str(scenario["accelerator"])).shares_host_memory
     every = of_run(scenario, plan, capacity_bytes, facts, fine_tuning=fine_tuning)
     yield from (change for change in every if not (shared and change.id in AWAY))
 

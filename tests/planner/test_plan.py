@@ -187,7 +187,7 @@ def test_a_format_that_is_too_slow_leaves_the_others_their_place() -> None:
 def test_more_devices_take_no_less_energy() -> None:
     """Twice the devices are at most twice as fast, which spares the search all but the fewest that serve."""
     draw, checked = random.Random(14), 0
-    devices = [record.id for record in catalog().accelerators() if record.segment != "soc"]
+    devices = [record.id for record in catalog().accelerators() if not record.shares_host_memory]
     models = some_models(20)
     while checked < 40:
         scenario = {"model": draw.choice(models), "accelerator": draw.choice(devices), "context_tokens": 2048}

@@ -39,6 +39,11 @@ class Accelerator(NamedTuple):
         return fact.value if fact is not None and isinstance(fact.value, str) else ""
 
     @property
+    def shares_host_memory(self) -> bool:
+        """Whether it is a part of a computer whose one memory its processor uses too, as in a Mac."""
+        return self.segment == "soc"
+
+    @property
     def memory_fact(self) -> Fact:
         """The memory a program can count on: what it is given where that is known, or what the driver reports."""
         return self.facts.get("memory_usable") or self.facts.get("memory_reported") or self.facts["memory"]

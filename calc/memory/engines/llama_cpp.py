@@ -27,7 +27,7 @@ def llama_cpp(case: Case) -> Runtime:
         needed = sum(amount.bytes for amount in amounts)
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
     amounts += copied_matrix(case)
-    if case.accelerator is None or case.accelerator.segment != "soc":  # a shared memory has no second context in it
+    if case.accelerator is None or not case.accelerator.shares_host_memory:  # such a memory has no second context in it
         amounts += corrected(case, [context_amount(case)])
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
