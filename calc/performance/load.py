@@ -8,8 +8,8 @@ $C = X \cdot (t_{\\text{first}} + (o - 1) \cdot t_{\\text{token}})$ at $X$ reque
 from math import ceil, exp, log, sqrt
 from typing import NamedTuple
 
+from calc.performance.pass_times import PassTime
 from calc.performance.passes import Passes
-from calc.performance.schedules import PassTime
 
 ROUNDS = 24  # of halving the range in which the number of decoding sequences lies
 CLOSE = 1e-3

@@ -13,8 +13,9 @@ from calc.memory.training.plan import NONE, PARAMETERS
 from calc.performance.exchanges import shared
 from calc.performance.forward import Segment, forward
 from calc.performance.kernels import kernels
-from calc.performance.operations import Collective, Experts, Product, total_flops
+from calc.performance.operations import Collective, Experts, Product
 from calc.performance.rank_model import RankModel, rank_model
+from calc.performance.totals import total_flops
 
 TENSOR, SHARDED, GRADIENTS, STAGES, EXPERTS = "tensor", "sharded", "gradients", "stages", "experts"
 SHARINGS = (TENSOR, SHARDED, GRADIENTS, STAGES, EXPERTS)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from calc.architecture.stages import evenly
-from calc.performance.schedules import PassTime
+from calc.performance.pass_times import PassTime
 
 
 class Filled(NamedTuple):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from calc.performance.halving import halved
 from calc.performance.load import BUSIEST, CLOSE, TOGETHER, Load
+from calc.performance.pass_times import PassTime
 from calc.performance.passes import Passes
-from calc.performance.schedules import PassTime
 from calc.performance.speed import prefill
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calc.memory.placement import Host
 from calc.performance.device_laws import PLAIN_KERNELS
 from calc.performance.operations import Attention, Collective, Experts, HostCopy, Operation, Pass, Product
-from calc.performance.schedules import HOST, Timed
+from calc.performance.pass_times import HOST, Timed
 
 
 class ProcessorLaw(NamedTuple):

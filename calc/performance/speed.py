@@ -9,9 +9,10 @@ from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.placement import ON_DEVICES, Host, Placement
+from calc.performance.engine_passes import passes_of
 from calc.performance.operations import Experts, Product
-from calc.performance.passes import Passes, passes_of
-from calc.performance.schedules import PassTime
+from calc.performance.pass_times import PassTime
+from calc.performance.passes import Passes
 
 MANY_TOKENS = 8192  # of a pass in which arithmetic bounds the products of any model
 

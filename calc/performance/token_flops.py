@@ -10,8 +10,9 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, PER_OPERATION, SELECTIVE, Plan
 from calc.performance.forward import Segment, forward
-from calc.performance.operations import Attention, Experts, Product, total_flops
+from calc.performance.operations import Attention, Experts, Product
 from calc.performance.rank_model import rank_model
+from calc.performance.totals import total_flops
 
 
 class TokenFlops(NamedTuple):

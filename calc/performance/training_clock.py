@@ -22,8 +22,8 @@ from calc.performance.operations import (
     Pass,
     Pointwise,
     Product,
-    total_launches,
 )
+from calc.performance.totals import total_launches
 from calc.performance.training_passes import FP32, NARROW_SCHEME, UNALIGNED, UNPACKING, StepPasses, step_passes
 
 # Kinds of operations, by what makes them slower in a step than alone.

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from math import ceil
 
 from calc.performance.arrivals import Objective, Request
-from calc.performance.queue import Begun, Queue, Server
+from calc.performance.queue import Queue
+from calc.performance.server import Begun, Server
 from calc.performance.step_times import StepTimes
 
 ALIKE = 1e-12  # relative, of numbers that rounding alone tells apart

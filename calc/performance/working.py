@@ -3,17 +3,8 @@
 from calc.catalog.records import Engine
 from calc.derivation import Step
 from calc.memory.drafts import Draft
-from calc.performance.operations import (
-    Attention,
-    Collective,
-    Copy,
-    Experts,
-    HostCopy,
-    Pointwise,
-    Product,
-    Recurrence,
-)
-from calc.performance.schedules import HOST, PassTime, Timed
+from calc.performance.operations import Attention, Collective, Copy, Experts, HostCopy, Pointwise, Product, Recurrence
+from calc.performance.pass_times import HOST, PassTime, Timed
 from calc.performance.speed import Speed, step_of
 from calc.units import show_count, show_number
 

@@ -10,7 +10,8 @@ from calc.errors import ScenarioError
 from calc.memory.training.phases import stays_bytes
 from calc.memory.training.plan import NO_CHECKPOINTS, Plan
 from calc.memory.training.reserve import Total, totals
-from calc.performance.training_step import most_products_per_s, prepare, step_time
+from calc.performance.training_pace import most_products_per_s
+from calc.performance.training_step import prepare, step_time
 from calc.planner.candidate import Candidate
 from calc.planner.candidates import MACHINE, OWN
 from calc.planner.options import Miss, short, tight, too_heavy

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from calc.performance.arrivals import Request, Traffic, requests
 from calc.performance.load import Load, State, state, steady_state
 from calc.performance.passes import Passes
-from calc.performance.queue import UNBOUNDED, Begun, Run, Server, run_queue
+from calc.performance.queue import UNBOUNDED, run_queue
+from calc.performance.server import Begun, Run, Server
 from calc.performance.speed import passes_for
 from calc.performance.step_times import StepTimes
 from calc.performance.trial import Trial

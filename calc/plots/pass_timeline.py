@@ -9,7 +9,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
-from calc.performance.schedules import COMPUTE, LINKS, MEMORY, PassTime
+from calc.performance.pass_times import COMPUTE, LINKS, MEMORY, PassTime
 from calc.plots import lanes
 from calc.plots.lanes import Line, Piece, one_behind_the_other, timeline
 from calc.plots.placed import in_words, place

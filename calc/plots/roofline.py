@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from calc.performance.operations import total_flops, weights_read
-from calc.performance.schedules import PassTime, state_bytes
+from calc.performance.pass_times import PassTime
+from calc.performance.totals import state_bytes, total_flops, weights_read
 from calc.plots.placed import in_words, place
 from calc.plots.plot import (
     TEXT,

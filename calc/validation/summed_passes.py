@@ -8,8 +8,9 @@ from calc.memory.budget import Demand, Layout
 from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import Attention, Collective, Experts, Pointwise, Product
+from calc.performance.pass_times import UNCHANGED, PassTime
 from calc.performance.passes import Passes
-from calc.performance.schedules import UNCHANGED, Factors, PassTime, Schedule
+from calc.performance.schedules import Factors, Schedule
 
 Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of reading and of working, times, launches
 

@@ -10,7 +10,8 @@ from calc.performance.copies import around_products, copies_of_states
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.operations import Copy, Counted, HostCopy, Product, Recurrence
 from calc.performance.own_kernels import own_kernels
-from calc.performance.schedules import Schedule, pass_time, schedule_of
+from calc.performance.pass_times import pass_time
+from calc.performance.schedules import Schedule, schedule_of
 
 DELTA, SPACE = "delta net", "state space"
 

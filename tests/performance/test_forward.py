@@ -14,20 +14,10 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.weights import stage_weights_bytes
 from calc.performance.forward import Segment, forward
-from calc.performance.operations import (
-    Attention,
-    Collective,
-    Counted,
-    Experts,
-    Product,
-    Recurrence,
-    total_bytes,
-    total_flops,
-    total_sent,
-    weights_read,
-)
+from calc.performance.operations import Attention, Collective, Counted, Experts, Product, Recurrence
 from calc.performance.rank_matrices import NOT_PASSED
 from calc.performance.rank_model import RankModel, rank_model
+from calc.performance.totals import total_bytes, total_flops, total_sent, weights_read
 
 ALONE = Layout()
 FAMILIES = {}

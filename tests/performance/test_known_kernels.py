@@ -25,8 +25,9 @@ from calc.performance.operations import (
     Recurrence,
 )
 from calc.performance.own_kernels import OwnKernels
+from calc.performance.pass_times import pass_time
 from calc.performance.passes import Passes
-from calc.performance.schedules import pass_time, schedule_of
+from calc.performance.schedules import schedule_of
 from calc.performance.transfers import by_protocol
 from tests.performance.evenly import asked_of
 

@@ -23,7 +23,8 @@ from calc.performance.rank_layers import STATE_FLOPS
 from calc.performance.rank_model import rank_model
 from calc.performance.step_traffic import step_traffic
 from calc.performance.training_clock import MOVED, Timed
-from calc.performance.training_step import PRODUCT_SHARE, Pace, micro_batch, most_products_per_s
+from calc.performance.training_pace import PRODUCT_SHARE, Pace, most_products_per_s
+from calc.performance.training_step import micro_batch
 from calc.performance.transfers import by_protocol, transfer
 from calc.question import read_asked
 from calc.scenario.model import known_architecture

@@ -21,8 +21,10 @@ from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
 from calc.performance.rank_model import rank_model
 from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, Clock, Timed, grouped
-from calc.performance.training_passes import adapters, casts, computed, optimizer_bytes
-from calc.performance.training_step import Pace, micro_batch
+from calc.performance.training_pace import Pace
+from calc.performance.training_passes import adapters, casts, computed
+from calc.performance.training_step import micro_batch
+from calc.performance.training_update import optimizer_bytes
 from calc.question import read_asked
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader

@@ -7,7 +7,8 @@ import pytest
 
 from calc.memory.prefix import Prefix
 from calc.performance.arrivals import Arrivals, Draws, Kind, Objective, Request, Spread, alike, pick, requests
-from calc.performance.queue import UNBOUNDED, Begun, Queue, Run, Served, Server, run_queue
+from calc.performance.queue import UNBOUNDED, Queue, run_queue
+from calc.performance.server import Begun, Run, Served, Server
 from calc.performance.step_times import steps_until
 
 SERVER = Server(slots=9, room_tokens=UNBOUNDED, batched_tokens=None, mixes=False, request_s=0.0)

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from calc.catalog import catalog
-from calc.performance.operations import Pointwise, Product, total_launches
+from calc.performance.operations import Pointwise, Product
+from calc.performance.totals import total_launches
+from calc.performance.training_pace import kernels_of
 from calc.performance.training_passes import UNALIGNED
-from calc.performance.training_step import StepTime, kernels_of, prepare, step_time
+from calc.performance.training_step import StepTime, prepare, step_time
 from calc.training.reading import read_training
 
 LORA = {"adapter_dtype": "fp32", "checkpointing": "full", "lora": {"rank": 16, "targets": "all-linear"}}

@@ -26,13 +26,9 @@ from calc.performance.operations import (
     Product,
     Recurrence,
     looked_at,
-    total_bytes,
-    total_flops,
-    total_launches,
-    total_sent,
-    weights_read,
 )
 from calc.performance.pipeline import pipelined
+from calc.performance.totals import total_bytes, total_flops, total_launches, total_sent, weights_read
 
 PRODUCT = Product("p", 3, 5, 7, "bf16", 70.0, 72.0)
 EXPERTS = Experts("e", 10, 4, 8, 2, 6, 4, 3, "bf16", 576.0, 160.0)

@@ -11,8 +11,9 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.catalog import catalog
 from calc.memory.budget import Demand, Layout
+from calc.performance.engine_passes import passes_of
 from calc.performance.operations import Collective, Product
-from calc.performance.passes import Passes, passes_of
+from calc.performance.passes import Passes
 from calc.performance.speed import Question, speed_of
 
 ENGINES = ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers"]

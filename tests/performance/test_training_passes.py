@@ -22,14 +22,14 @@ from calc.performance.operations import (
     Pointwise,
     Product,
     Recurrence,
-    total_flops,
-    total_sent,
 )
 from calc.performance.step_traffic import step_traffic
 from calc.performance.token_flops import token_flops
+from calc.performance.totals import total_flops, total_sent
 from calc.performance.training_clock import PRODUCTS
-from calc.performance.training_passes import UNPACKING, step_passes, unpacking, updating
+from calc.performance.training_passes import UNPACKING, step_passes, unpacking
 from calc.performance.training_step import prepare, step_time
+from calc.performance.training_update import updating
 from calc.training.reading import read_training
 from tests.known import trained_models
 from tests.performance.test_forward import FAMILIES, on_rank

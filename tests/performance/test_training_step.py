@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from calc import ScenarioError, estimate
 from calc.architecture.stages import stages
 from calc.catalog import catalog
-from calc.performance.operations import Experts, Product, total_flops
+from calc.performance.operations import Experts, Product
 from calc.performance.token_flops import token_flops
+from calc.performance.totals import total_flops
 from calc.performance.training_passes import StepPasses, step_passes
 from calc.performance.training_step import prepare, step_time
 from calc.training.reading import read_training

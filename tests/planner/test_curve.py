@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from calc.performance.load import State
-from calc.performance.schedules import PassTime
+from calc.performance.pass_times import PassTime
 from calc.planner.curve import Curve
 from calc.planner.need import NO_NEED
 

@@ -12,8 +12,8 @@ from calc.memory.budget import Layout
 from calc.memory.placement import ON_DEVICES
 from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, Traffic
 from calc.performance.load import Load, State
-from calc.performance.queue import Begun, Run, Served, Server
-from calc.performance.schedules import PassTime
+from calc.performance.pass_times import PassTime
+from calc.performance.server import Begun, Run, Served, Server
 from calc.planning import serving, serving_arrivals, serving_report, serving_run
 from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rate, knee, knee_step
 from calc.planning.serving_burst import burst_figures, burst_steps

@@ -1,0 +1,145 @@
+"""The passes of a demand under an engine: its coefficients, the devices of a layout, a host's part, and what drafts."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from calc.architecture.stages import Stage
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator
+from calc.memory.budget import Demand, Layout
+from calc.memory.correction import UNCORRECTED, Correction
+from calc.memory.drafts import Draft
+from calc.memory.placement import ON_DEVICES, Host, Placement
+from calc.performance.device_rates import device_class
+from calc.performance.fabric import joined
+from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR
+from calc.performance.host_part import HostPart, crossings, device_layers, device_model, host_models
+from calc.performance.kernels import Kernels, kernels
+from calc.performance.own_kernels import OwnKernels, own_kernels
+from calc.performance.passes import Passes
+from calc.performance.processor import processor_law
+from calc.performance.schedules import schedule_of
+
+if TYPE_CHECKING:
+    from calc.memory.served_adapters import ServedAdapters
+    from calc.performance.served_adapters import Served
+
+
+def passes_of(
+    *,
+    demand: Demand,
+    layout: Layout,
+    accelerator: Accelerator | None,
+    engine: str,
+    era: str,
+    values: Mapping[str, float],
+    attention: str,
+    backend: str = "",
+    placement: Placement = ON_DEVICES,
+    host: Host | None = None,
+    places: tuple[tuple[Accelerator, Stage], ...] = (),
+    correction: Correction = UNCORRECTED,
+) -> Passes | None:
+    """Return a demand's passes under an engine's coefficients, None where a device's rates are not known.
+
+    `places` are the layers of each device where these are not alike.
+    """
+    if len(places) > 1:
+        each = [
+            passes_of(
+                demand=demand,
+                layout=layout if place == 0 else Layout(),  # what the stages send stands in the first one's passes
+                accelerator=device,
+                engine=engine,
+                era=era,
+                values=values,
+                attention=attention,
+                backend=backend,
+                placement=placement,
+                host=host if place == 0 else None,
+                places=((device, stage),),
+            )
+            for place, (device, stage) in enumerate(places)
+        ]
+        whole = [found for found in each if found is not None]
+        if len(whole) < len(each):
+            return None
+        return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
+    found = None
+    triton = catalog().engine(engine).triton_experts(demand.architecture.family)
+    if accelerator is not None and not placement.alone:
+        vendor = accelerator.vendor
+        own = own_kernels(values, attention, (f"{vendor} {backend}", accelerator.architecture, vendor), triton)
+        found = device_kernels(accelerator, layout, engine, own)
+    if found is None and not placement.alone:
+        return None
+    schedule = schedule_of(
+        values,
+        era=era,
+        weights=demand.weights,
+        accelerator=accelerator if found else None,
+        market=device_class(accelerator) if accelerator else "",
+        backend=backend,
+        attention=attention,
+        triton=triton,
+    )
+    fuses = bool(values["fuses"])
+    stage = places[0][1] if places else device_layers(demand, placement)
+    model = device_model(stage, demand, layout, placement, fuses=fuses)
+    away = host_models(demand, placement, fuses=fuses) if host is not None and placement.on_host else ()
+    if values.get("absorbs_latents"):
+        model, away = model.absorbing(), tuple(each.absorbing() for each in away)
+    part = None
+    if host is not None and placement.on_host:
+        part = HostPart(
+            models=away,
+            law=processor_law(host, values),
+            crossings=crossings(demand, placement),
+        )
+    passes = Passes(
+        demand, layout, model, found, schedule=schedule, host=part, name=accelerator.id if accelerator else ""
+    )
+    passes = passes._replace(correction=correction)
+    if demand.adapters is not None:
+        passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
+    return passes if demand.draft is None else with_drafter(passes, demand.draft, fuses=fuses)
+
+
+def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
+    """Return passes with those of what drafts: on the same ranks, in the same step or each behind the host."""
+    passes = passes._replace(draft=draft)
+    if draft.architecture is None or draft.weights is None:
+        return passes
+    demand = passes.demand._replace(architecture=draft.architecture, weights=draft.weights, group=None, draft=None)
+    demand = demand._replace(adapters=None)
+    layout = passes.layout._replace(pipeline=1, context=1)
+    schedule = passes.schedule._replace(weights=draft.weights, found={}, found_grouped={})
+    if not schedule.of("drafts_apart"):
+        schedule = schedule._replace(step_s=0.0, sequence_s=0.0)
+    model = device_model(device_layers(demand, ON_DEVICES), demand, layout, ON_DEVICES, fuses=fuses)
+    return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule=schedule))
+
+
+@lru_cache(maxsize=512)  # a search asks for those of each model and number format, which have the same laws
+def device_kernels(accelerator: Accelerator, layout: Layout, engine: str, own: OwnKernels) -> Kernels | None:
+    """Return the kernels of a device whose ranks are joined as a layout has it."""
+    found = kernels(accelerator, engine=engine, own=own)
+    if found is None:
+        return None
+    if layout.tensor > 1 or layout.pipeline > 1:
+        found.group(TENSOR, joined(accelerator, ranks=layout.tensor))
+        found.group(PIPELINE, joined(accelerator, ranks=2, stride=layout.tensor))
+        found.group(CONTEXT, joined(accelerator, ranks=layout.context, stride=layout.tensor))
+        found.group(EXPERT, joined(accelerator, ranks=layout.expert))
+    return found
+
+
+def served_on(demand: Demand, adapters: "ServedAdapters", layout: Layout) -> "Served":
+    """Return the adapters of a demand on one rank, as if its pipeline stages were one."""
+    from calc.memory.served_adapters import adapted  # few scenarios ask for it
+    from calc.performance.served_adapters import Served
+
+    whole = Stage(demand.architecture, 0, demand.architecture.layer_count)
+    groups = adapted(whole, adapters.each, tensor_parallel=layout.tensor, expert_parallel=layout.expert)
+    return Served(adapters, tuple(groups))

@@ -1,0 +1,122 @@
+"""The seconds of a pass: each operation's by its kernel's law and an engine's schedule, and the host's beside them."""
+
+from typing import NamedTuple
+
+from calc.performance.device_laws import PLAIN
+from calc.performance.kernels import Kernels
+from calc.performance.operations import (
+    Attention,
+    Collective,
+    Counted,
+    Experts,
+    HostCopy,
+    Operation,
+    Pass,
+    Pointwise,
+    Product,
+)
+from calc.performance.schedules import Factors, Schedule
+
+MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
+WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
+UNCHANGED = Factors(1.0, 1.0)
+
+
+class Timed(NamedTuple):
+    """An operation of a pass, how often it is done, the seconds of one, and what they go to."""
+
+    operation: Operation
+    times: float
+    seconds: float
+    bound: str
+
+    @property
+    def total(self) -> float:
+        """Seconds of all of them."""
+        return self.times * self.seconds
+
+
+class PassTime(NamedTuple):
+    """The seconds of a pass: those of its operations on the device, or of the host if it launches them slower."""
+
+    parts: tuple[Timed, ...]
+    device_s: float
+    host_s: float  # in which the host launches the kernels, beside the device
+    between_s: float  # in which the device waits for the host: scheduling, sampling
+    processor_s: float = 0.0  # in which the host's processor works on what stands in its memory
+    stages_s: tuple[float, ...] = ()  # of each device's layers, where devices are not alike
+    outputs_s: float = 0.0  # of the output matrix, where stages follow each other
+    drafts: tuple[tuple["PassTime", float], ...] = ()  # passes of what drafts beside it, each with how often
+    correction: float = 1.0  # times that it takes as long, by what a reader has measured
+
+    @property
+    def total(self) -> float:
+        """Seconds from the beginning of a pass to that of the next, with what is drafted between."""
+        own = (self.device_s if self.device_s > self.host_s else self.host_s) + self.processor_s + self.between_s
+        if self.drafts:
+            own += sum(times * draft.total for draft, times in self.drafts)
+        return own * self.correction
+
+    @property
+    def operations(self) -> Pass:
+        """The list that the time is made of."""
+        return tuple(Counted(part.operation, part.times) for part in self.parts)
+
+    @property
+    def bound_by(self) -> str:
+        """The resource that most of the time goes to."""
+        if self.host_s > self.device_s and self.host_s > self.processor_s:
+            return LAUNCH
+        sums = {MEMORY: 0.0, COMPUTE: 0.0, LAUNCH: self.between_s, LINKS: 0.0, HOST: 0.0}
+        for part in self.parts:
+            sums[part.bound] += part.total
+        return max(sums, key=sums.__getitem__)
+
+
+def pass_time(
+    operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float, queries: int = 1
+) -> PassTime:
+    """Return the seconds of a pass over `sequences`; `decoding` of them have `queries` new tokens, the next and drafts.
+
+    A step of decoding alone is replayed as a graph, where the engine has one of its size. Whatever is not in a graph
+    the host launches kernel by kernel while the device works.
+    """
+    bandwidth = kernels.bandwidth
+    ridge = kernels.rate(PLAIN) / bandwidth
+    parts: list[Timed] = []
+    device = launches = 0.0
+    for operation, times in operations:
+        seconds, bound = kernels.seconds(operation), MEMORY
+        count = operation.launches
+        if isinstance(operation, Collective):
+            seconds, bound = seconds * schedule.links, LINKS
+        elif isinstance(operation, HostCopy):
+            seconds, bound = schedule.crossing_s + seconds * schedule.copy_factor, LINKS
+        elif isinstance(operation, Pointwise):
+            count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
+        else:
+            given = kernels.given if isinstance(operation, Product | Experts) else bandwidth
+            moved, flops = operation.bytes / given, operation.flops / (ridge * bandwidth)
+            if isinstance(operation, Product):
+                factors = schedule.product(operation.kernel)
+                count = factors.launches
+            elif isinstance(operation, Experts):
+                factors = schedule.grouped(operation.kernel)
+                if schedule.loops_experts:
+                    count = operation.experts * operation.matrices * factors.launches + 2.0 * operation.touched
+                else:
+                    count *= factors.launches
+            else:
+                factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
+                count *= factors.launches
+            working = flops / (flops + moved) if flops else 0.0
+            seconds *= factors.reading + working * (factors.working - factors.reading)
+            longest = flops if flops > moved else moved
+            bound = LAUNCH if longest < WAITING_SHARE * seconds else COMPUTE if flops > moved else MEMORY
+        parts.append(Timed(operation, times, seconds, bound))
+        device += times * seconds
+        launches += times * count
+    alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
+    host = 0.0 if alone else launches * schedule.launch_s
+    chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
+    return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)

@@ -1,0 +1,110 @@
+"""The pace of a trainer: the share of their speed that kernels keep in a step, and what is hidden behind others."""
+
+from collections.abc import Mapping
+from math import inf
+
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator
+from calc.memory.training.loss import FP32
+from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, Plan
+from calc.performance.device_rates import family_of, matrix_rate
+from calc.performance.kernels import Kernels, kernels
+from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, PRODUCTS, UNPACKED, Timed
+
+MOST_KNOWN = 256  # devices whose kernels are remembered
+PRODUCT_SHARE = "product_share"  # the coefficient: what a step keeps of the speed of matrix products
+
+
+class Pace:
+    """What a trainer's schedule makes of kernels: the share of their speed that each kind keeps, and what is hidden."""
+
+    def __init__(self, plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> None:
+        self.trainer, self.generation, self.values = plan.trainer, accelerator.architecture, values
+        self.overlap = self.of("overlap")
+        self.tensor_hidden = self.of("tensor_hidden")
+        self.kernel_s = self.of("fused_kernel_s" if plan.choices.compiled else "kernel_s")
+        self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
+        attention = 1.0
+        if plan.choices.flash and plan.scheme.compute < FP32 and plan.attention_kernel != NEWEST_TILES:
+            attention = self.of("flash_2_share")
+            if plan.attention_kernel == FIRST_TILES:
+                attention *= self.of("flash_1_share")
+        if plan.layout.context > 1 and plan.context_exchange == RING:
+            attention *= self.of("ring_share")
+        base = plan.method.base.id.partition("-")[0]
+        self.shares = {
+            PRODUCTS: kept_of_products(accelerator, self.of(PRODUCT_SHARE), values),
+            ATTENTION: attention,
+            BACKWARD: attention / self.of("attention_backward"),
+            MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
+            UNPACKED: values.get(f"{base}_unpack_share", values["unpack_share"]),
+            COPIED: 1.0,
+        }
+
+    def of(self, name: str) -> float:
+        """Return a coefficient: for this trainer and generation, for one of them, or for all."""
+        own = f"{name}_{self.trainer}"
+        for key in (f"{own}@{self.generation}", f"{name}@{self.generation}", own):
+            if key in self.values:
+                return self.values[key]
+        return self.values[name]
+
+    def seconds(self, found: Timed, *kinds: str) -> float:
+        """Return the seconds of kinds of operations in a step."""
+        return sum(found.sums[kind] / self.shares[kind] for kind in kinds if kind in found.sums)
+
+
+def watts_per_rate(accelerator: Accelerator) -> float:
+    """Return the power limit over the operations a second of the data sheet in 16 bit; no limit where none is known."""
+    power, rate = accelerator.quantity("power"), matrix_rate(accelerator, "bf16")
+    return power / rate if power and rate else inf
+
+
+def clock_share(accelerator: Accelerator, exponent: float) -> float:
+    """Return the clock beside that of the measured device of its kind, by the power that each has for its rate."""
+    family = family_of(accelerator)
+    reference = family.powered or next(iter(family.measured), "")
+    if not reference:
+        return 1.0
+    ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(reference))
+    return float(ratio**exponent)
+
+
+def kept_of_products(accelerator: Accelerator, share: float, values: Mapping[str, float]) -> float:
+    """Return the share of products' speed that a device keeps, where the measured device of its kind keeps `share`.
+
+    A law holds at the clock of the device that it was measured on: one with power to spare is faster than that, up to
+    what any product reaches of a data sheet's rate.
+    """
+    device, rate = kernels_of(accelerator), matrix_rate(accelerator, "bf16")
+    most = max(values["product_most"] * rate / device.most_rate, 1.0) if device else 1.0
+    return min(share * clock_share(accelerator, values["power_exponent"]), most)
+
+
+def most_products_per_s(accelerator: Accelerator, values: Mapping[str, float]) -> float | None:
+    """Return the operations a second that matrix products of 16 bit do not exceed in any run; None where not known.
+
+    It is the rate of a law's largest products, of which a trainer keeps the largest share that any of them does.
+    """
+    device = kernels(accelerator)
+    if device is None or accelerator.sixteen_bit is None:
+        return None
+    own, generation = f"{PRODUCT_SHARE}_", f"@{accelerator.architecture}"
+    usual = values.get(f"{PRODUCT_SHARE}{generation}")
+    shares = [value for name, value in values.items() if name.startswith(own) and name.endswith(generation)]
+    if usual is None:
+        usual = values[PRODUCT_SHARE]
+        shares += [value for name, value in values.items() if name.startswith(own) and "@" not in name]
+    return device.most_rate * kept_of_products(accelerator, max(usual, *shares, 0.0), values)
+
+
+def kernels_of(accelerator: Accelerator) -> Kernels | None:
+    """Return the kernels of a device, with the seconds that they are known to take: a search asks for many layouts."""
+    known = catalog().derived.setdefault("kernels of training", {})
+    assert isinstance(known, dict)
+    if len(known) > MOST_KNOWN:
+        known.clear()
+    if id(accelerator) not in known:
+        known[id(accelerator)] = accelerator, kernels(accelerator)
+    found: Kernels | None = known[id(accelerator)][1]
+    return found
