@@ -6,6 +6,7 @@ from calc.catalog import catalog
 from calc.memory.training.loss import COMPILED, NARROW, SHIFTED
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
+from calc.validation.training_sources import FRAMEWORKS, IMPOSSIBLE, LATER_BITSANDBYTES, LOSS_COMPILED
 
 GIB = 2**30
 
@@ -74,65 +75,6 @@ def degrees(row: Row) -> tuple[dict[str, int], str]:
     return layout, "fsdp" if "fsdp" in text else "none"
 
 
-# What trained the rows of a source, by its name in the catalogue of frameworks.
-FRAMEWORKS = {
-    "axolotl": "axolotl",
-    "chenyaofo": "deepspeed",
-    "crusoe": "torchtitan",
-    "deepspeed_sdma": "deepspeed",
-    "dgx_spark_stack": "transformers",
-    "dlrover": "transformers",
-    "dlrover_3d": "deepspeed",
-    "experts4bit": "unsloth",
-    "fitcheck": "transformers",
-    "flagperf": "megatron-lm",
-    "flagperf_deepspeed": "deepspeed",
-    "fms": "transformers",
-    "fsdp_qlora": "fsdp-qlora",
-    "hf_one_gpu": "transformers",
-    "internevo": "internevo",
-    "kyuz0_finetuning": "trl",
-    "litgpt": "litgpt",
-    "litgpt_hub": "litgpt",
-    "llamafactory_4772": "llama-factory",
-    "moe_zoo": "megatron-lm",
-    "peft_metamath": "transformers",
-    "qwen_readme": "transformers",
-    "soup": "transformers",
-    "stas00": "deepspeed",
-    "swift": "ms-swift",
-    "swift_deepspeed": "ms-swift",
-    "swift_megatron": "megatron-lm",
-    "titan_deepep": "torchtitan",
-    "torchao_pretraining": "torchtitan",
-    "torchtitan": "torchtitan",
-    "torchtune": "torchtune",
-    "touchnet": "torchtitan",
-    "trl_long_context": "trl",
-    "universal_trainer": "transformers",
-    "unsloth_notebooks": "unsloth",
-    "vertex_openllama": "transformers",
-}
-# torchtitan compiles the loss with the model since April 2025 (pull request 1033): runs of a later date.
-LOSS_COMPILED = (
-    "M-torchtitan-019",
-    "M-torchtitan-020",
-    "M-torchao-004",
-    "M-torchao-005",
-    "M-torchao-006",
-    "M-torchao-007",
-)
-# Rows that say less than weights, gradients and the states of the optimizer that they name: something else was run.
-IMPOSSIBLE = ("M-litgpt-070", "M-litgpt-073", "M-litgpt-082")
-
-
-LATER_BITSANDBYTES = (
-    "dgx_spark_stack",
-    "experts4bit",
-    "fms",
-    "memopro",
-    "unsloth_notebooks",
-)  # from 0.43.2 on, where matrices keep no inputs (pull request 1270)
 # What notes of rows say, and the fields that say it.
 NOTES: dict[str, dict[str, object]] = {
     "packed": {"varied_lengths": False},

@@ -7,8 +7,9 @@ from calc import ScenarioError
 from calc.catalog import catalog
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
-from calc.validation.training_rows import FRAMEWORKS as MEMORY_FRAMEWORKS
 from calc.validation.training_rows import noted, number, offload_of
+from calc.validation.training_sources import ADAPTERS, FIRST_TILES, FUSED, MASTERS, OLD
+from calc.validation.training_sources import SPEED_FRAMEWORKS as FRAMEWORKS
 
 ACCELERATORS = (
     ("A100 40GB", "a100-sxm-40gb"),
@@ -45,50 +46,7 @@ PRECISIONS = (
     ("int4 gptq", "fp16-mixed"),
     ("mixed precision", "fp16-mixed"),
 )
-MASTERS = ("bigscience", "llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
-FUSED = (
-    "bigscience",
-    "megatron_lm",
-    "megatron_bridge",
-    "nemo",
-    "nemo_automodel",
-    "tinyllama",
-    "megatron_lm_llama",
-    "swift_megatron",
-    "xtuner_megatron",
-)  # fuse their pointwise operations by hand
-FIRST_TILES = ("llm_foundry",)  # Triton's version of the first FlashAttention, attn_impl "triton"
-FRAMEWORKS = {  # what trained the rows of a source, by its name in the catalogue
-    **MEMORY_FRAMEWORKS,
-    "megatron_bridge": "nemo",
-    "llm_foundry": "llm-foundry",
-    "megatron_lm": "megatron-lm",
-    "megatron_lm_llama": "megatron-lm",
-    "gpu_recipes": "nemo",
-    "nemo": "nemo",
-    "surogate_unsloth": "unsloth",
-    "te_llama": "transformers",
-    "xtuner_bench": "xtuner",
-    "xtuner_megatron": "megatron-lm",
-}
-OLD = ("dlperf_v100",)  # ran before there was attention in tiles
 NEWEST = ("cuDNN", "TE", "FlashAttention 3", "FlashAttention 4")
-ADAPTERS = {  # defaults of their scripts
-    "qwen_readme": {"rank": 64, "targets": ["c_attn", "c_proj", "w1", "w2"], "dropout": 0.05},
-    "megatron_bridge": {"rank": 32, "targets": ["q", "k", "v"]},
-    "nemo": {"rank": 32, "targets": ["q", "k", "v"]},
-    "nemo_automodel": {"rank": 8, "targets": ["q", "k", "v", "o", "mlp"]},
-    "peft_metamath": {"rank": 32, "targets": ["q", "v"], "dropout": 0},
-    "universal_trainer": {"rank": 8, "targets": "all-linear"},
-    "axolotl": {"rank": 32, "targets": ["q", "k", "v", "o"]},
-    "dgx_spark_stack": {"rank": 16, "targets": ["q", "k", "v", "o"], "dropout": 0.05},
-    "experts4bit": {"rank": 16, "targets": "all-linear"},
-    "guide_h200": {"rank": 16, "targets": "all-linear"},
-    "intel_gaudi": {"rank": 8, "targets": ["q", "v"], "dropout": 0.05},
-    "memopro": {"rank": 16, "targets": "all-linear"},
-    "surogate_unsloth": {"rank": 16, "targets": "all-linear"},
-    "vectorlm": {"rank": 8, "targets": ["q", "v"], "dropout": 0.1},
-}
 OPTIMIZERS = (  # as notes of rows name those that are not their framework's
     ("AdamW of torch.optim", "adamw-foreach"),  # all tensors at once, an operation each
     ("AdamW, tensor by tensor", "adamw-for-loop"),

@@ -8,8 +8,9 @@ import pytest
 from calc.catalog import catalog
 from calc.performance.kernels import Kernels
 from calc.performance.operations import Product
+from calc.validation.fitted_kernels import Fit
 from calc.validation.kernel_errors import kernel_errors, measured_errors
-from calc.validation.kernel_fits import Fit, fitted
+from calc.validation.kernel_fits import fitted
 from calc.validation.kernel_samples import SAMPLE, sample
 from calc.validation.kernel_tables import experts, products, touched_experts
 from calc.validation.measured_kernels import Measured

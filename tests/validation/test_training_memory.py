@@ -7,7 +7,7 @@ from calc.planning.chance import SURE, chance_of_fitting
 from calc.validation.recorded import scored
 from calc.validation.scores import Score, by, line, overall, reason_of, reasons
 from calc.validation.training_left_out import fitted, prepared, ranges, sources
-from calc.validation.training_rows import IMPOSSIBLE
+from calc.validation.training_sources import IMPOSSIBLE
 
 # Median error by source, rounded up. In torchao's runs hardly a block is unused; what others leave is expected of them.
 MEDIANS = {

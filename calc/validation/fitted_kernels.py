@@ -1,0 +1,105 @@
+"""Which laws of kernels are fitted, and on which rows of the tables each."""
+
+from typing import NamedTuple
+
+CUBLAS_DEPTH = 4096.0  # from which on cuBLAS splits it
+
+
+class Fit(NamedTuple):
+    """A law to be fitted: for which kernels and engines, and on which rows of the tables."""
+
+    kind: str
+    kernel: str
+    rate: str
+    names: tuple[str, ...] = ("",)  # beginnings of the tables' names of kernels
+    row_engines: tuple[str, ...] = ("vllm", "sglang", "tensorrt-llm", "")
+    engines: tuple[str, ...] = ()
+    quantizes: bool = False
+    bounds: tuple[tuple[str, float, float, float], ...] = ()
+    split_depth: float = 1e6  # no inner dimension is as long: it is not split
+
+
+TRT = ("tensorrt-llm",)
+# Operands of a prompt's attention were just written and lie in the cache of the last level.
+FRESH = (("memory_share", 0.8, 0.2, 4.0),)
+# States are read as weights are: rows say nothing that could be.
+STATES = (("memory_share", 0.85, 0.84, 0.86),)
+FITS = (
+    Fit("product", "bf16", "bf16", split_depth=CUBLAS_DEPTH),
+    Fit("product", "fp8", "fp8", row_engines=("vllm",), quantizes=True),
+    Fit("product", "fp8", "fp8", row_engines=("sglang",), engines=("sglang",), quantizes=True),
+    Fit("product", "fp8", "fp8", row_engines=TRT, engines=TRT, quantizes=True),
+    Fit("product", "fp8-block", "fp8", quantizes=True),
+    Fit("product", "nvfp4", "fp4", row_engines=("vllm",), quantizes=True),
+    Fit("product", "nvfp4", "fp4", row_engines=("sglang",), engines=("sglang",), quantizes=True),
+    Fit("product", "nvfp4", "fp4", row_engines=TRT, engines=TRT, quantizes=True),
+    Fit("product", "int8", "int8", quantizes=True),
+    Fit("product", "w4a16", "bf16", engines=TRT),
+    Fit("product", "w8a16", "bf16", engines=TRT),
+    Fit("prefill", "bf16", "bf16", ("vllm",), bounds=FRESH),
+    Fit(
+        "prefill",
+        "bf16",
+        "bf16",
+        ("fa3", "flash", "trtllm_mha"),
+        row_engines=("sglang",),
+        engines=("sglang",),
+        bounds=FRESH,
+    ),
+    Fit("prefill", "bf16", "bf16", ("torch_flow ",), row_engines=TRT, engines=TRT, bounds=FRESH),
+    Fit("prefill", "fp8", "fp8", ("fa3", "trtllm_mha"), row_engines=("sglang",), bounds=FRESH),
+    Fit("prefill", "fp8", "fp8", ("torch_flow ",), row_engines=TRT, engines=TRT, bounds=FRESH),
+    Fit("decode", "bf16", "bf16", ("vllm",)),
+    Fit("decode", "bf16", "bf16", ("fa3", "flash", "trtllm_mha"), row_engines=("sglang",), engines=("sglang",)),
+    Fit("decode", "bf16", "bf16", ("torch_flow ",), row_engines=TRT, engines=TRT),
+    Fit("decode", "fp8", "bf16", ("vllm",)),
+    Fit("decode", "fp8", "bf16", ("fa3", "flash", "trtllm_mha"), row_engines=("sglang",), engines=("sglang",)),
+    Fit("decode", "fp8", "bf16", ("torch_flow ",), row_engines=TRT, engines=TRT),
+    # The modules of vLLM waited for the host, which launched their kernels one by one.
+    Fit("latent-decode", "bf16", "bf16", row_engines=TRT),
+    Fit("latent-decode", "fp8", "bf16", row_engines=TRT),
+    *(
+        Fit("experts", kernel, rate, row_engines=("vllm",), quantizes=kernel != "bf16")
+        for kernel, rate in (
+            ("bf16", "bf16"),
+            ("fp8", "fp8"),
+            ("fp8-block", "fp8"),
+            ("nvfp4", "fp4"),
+            ("mxfp4", "bf16"),
+            ("w4a16", "bf16"),
+        )
+    ),
+    *(
+        Fit("experts", kernel, rate, row_engines=("sglang",), engines=("sglang",), quantizes="bf16" not in kernel)
+        for kernel, rate in (
+            ("bf16", "bf16"),
+            ("bf16-triton", "bf16"),
+            ("fp8-block", "fp8"),
+            ("fp8-block-triton", "fp8"),
+            ("nvfp4", "fp4"),
+            ("mxfp4", "bf16"),
+            ("w4a16", "bf16"),
+        )
+    ),
+    *(
+        Fit("experts", kernel, rate, row_engines=TRT, engines=TRT, quantizes=kernel != "bf16")
+        for kernel, rate in (("bf16", "bf16"), ("fp8", "fp8"), ("nvfp4", "fp4"), ("mxfp4", "bf16"))
+    ),
+    Fit("message", "all-reduce", "bf16", row_engines=("",)),
+    Fit("message", "all-reduce", "bf16", row_engines=("vllm",), engines=("vllm",)),
+    Fit("message", "all-reduce", "bf16", row_engines=("sglang",), engines=("sglang",)),
+    Fit("message", "all-reduce", "bf16", row_engines=TRT, engines=TRT),
+    Fit("message", "all-gather", "bf16", ("all_gather", "reduce_scatter"), row_engines=("",)),
+    Fit("message", "all-to-all", "bf16", row_engines=("",)),
+    Fit("message", "all-to-all", "bf16", ("deepep",), row_engines=TRT, engines=("vllm", "sglang", "tensorrt-llm")),
+    Fit("recurrence", "bf16", "bf16", row_engines=("vllm",), bounds=STATES),
+    Fit("recurrence", "bf16", "bf16", row_engines=("sglang",), engines=("sglang",), bounds=STATES),
+    Fit("recurrence", "bf16", "bf16", row_engines=TRT, engines=TRT, bounds=STATES),
+)
+# Not fitted on: A100 rows of attention under TensorRT-LLM read their cache faster than the device's memory can.
+IMPOSSIBLE = (("decode", "a100-sxm-80gb", "tensorrt-llm"),)
+# What a law serves beside its own: other messages, and FP8 with one scale, which has Triton's kernel for blocks.
+SERVED = {
+    "all-gather": ("all-gather", "reduce-scatter", "send"),
+    "fp8-block-triton": ("fp8-block-triton", "fp8-triton"),
+}

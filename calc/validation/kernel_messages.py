@@ -1,0 +1,44 @@
+"""Measured messages between the devices of a machine: those of the same tables as `kernel_tables` reads."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from calc.performance.operations import Collective
+from calc.validation.measured_kernels import DEVICES, ENGINES, Measured, Row, rows, seconds_of
+
+COLLECTIVES = {
+    "all_reduce": "all-reduce",
+    "all_gather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "alltoall": "all-to-all",
+}
+EXCHANGED = "tensorrt-llm"  # whose rows of DeepEP stand for the engines that use it
+# Four and eight L40S stood on two sockets, whose link slowed them to 2 GB/s: of that machine, not of the cards.
+MOST_JOINED = {"l40s": 2}
+
+
+def messages(folder: Path) -> Iterator[Measured]:
+    """Iterate over collectives within a machine: of NCCL, and the engines' own all-reduces in CUDA graphs."""
+    for row in rows(folder, "nccl"):
+        kind, size = COLLECTIVES.get(row["kernel"], ""), 2 if row["nccl_dtype"] == "half" else 1
+        if kind and int(row["num_gpus"]) <= MOST_JOINED.get(row["device"], 8):
+            yield message(row, "", kind, size * int(row["message_size"]))
+    for row in rows(folder, "custom_allreduce"):
+        if not row["kernel"].endswith("_eager") and int(row["num_gpus"]) <= MOST_JOINED.get(row["device"], 8):
+            yield message(row, ENGINES[row["engine"]], "all-reduce", 2 * int(row["message_size"]))
+    for row in rows(folder, "moe_all_to_all"):
+        # DeepEP sends tokens to their experts and back. Its column is in microseconds whatever its name says, as the
+        # bytes show; one of vLLM's two settings was timed with its host.
+        if row["engine"] == "trtllm" and row["comm_dtype"] == "bfloat16" and row["node_num"] == "1":
+            ranks, tokens = int(row["ep_size"]), int(row["num_tokens"])
+            size = 2 * tokens * int(row["topk"]) * int(row["hidden_size"])
+            timed = {**row, "num_gpus": str(ranks), "latency_ms": str(float(row["latency_ms"]) / 1e3)}
+            yield message(timed, EXCHANGED, "all-to-all", size)
+
+
+def message(row: Row, engine: str, kind: str, size: int) -> Measured:
+    """Return a message as measured."""
+    ranks = int(row["num_gpus"])
+    done = Collective("message", kind, float(size), ranks, group="tensor")
+    device, name, seconds = DEVICES[row["device"]], row["kernel"], seconds_of(row)
+    return Measured("message", device, engine, name, shape=(ranks, size), operations=(done,), seconds=seconds)
