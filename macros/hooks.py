@@ -57,7 +57,7 @@ def on_startup(command: str, **_: Any) -> None:
 
 def on_config(config: Any) -> None:
     """Have pages rendered by two processes where much is new, as soon as all facts are read."""
-    if kept.is_new():
+    if kept.is_much():
         beside.begin()
     if beside.helps():
         config.site_dir = str(Path(config.site_dir, "nowhere"))  # the site is the other's, which empties it
@@ -110,7 +110,7 @@ def before_macros(text: str, /, page: Any, **_: Any) -> str:
     if TELLING.search(text):
         wait()
     file = kept.file_of(text, page, others(text))
-    found = kept.kept(file) or beside.awaited(file)
+    found = kept.kept(file) or kept.as_it_was(file, page) or beside.awaited(file)
     if found is None and beside.helps() and not beside.claimed(file):
         beside.leave()  # the build has come so far
     _page[:] = [Rendered(file, found, len(_complaints.said))]

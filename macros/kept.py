@@ -37,6 +37,8 @@ MOST = 300  # kept pages: a few states of the whole guide
 _code: list[str] = []
 _state = [""]  # of what decides all pages
 _whole = [""]  # … with the whole catalogue
+_first: list[str] = []  # the address of the page that a server shows first, while others are as they were
+_owed: list[str] = []  # pages that were taken as they were, though entries that they rest on are others by now
 _began = [0.0]  # the processor's time at which a page began
 _seconds: dict[str, float] = {}  # that each page took when it was made, by its address
 _names = [""]  # of all files of this build, in one
@@ -63,7 +65,9 @@ def begin() -> None:
     """
     _code[:] = _code or [digest(CODE)]
     said = f"{_code[0]} {digest(DECIDING, ENTRIES)} {recorded.frozen()}"
-    _state[0] = hashlib.sha256(said.encode()).hexdigest()
+    before, _state[0] = _state[0], hashlib.sha256(said.encode()).hexdigest()
+    if _state[0] != before:
+        _first.clear()  # no page is as it was
     _whole[0] = hashlib.sha256(f"{said} {digest(ENTRIES)}".encode()).hexdigest()
 
 
@@ -93,6 +97,23 @@ def is_new() -> bool:
     return not (MADE / _whole[0][:24]).exists()
 
 
+def is_much() -> bool:
+    """Return whether more is to be made than the page that is shown first."""
+    return not _first and (is_new() or bool(_owed))
+
+
+def show_first(address: str) -> None:
+    """Have the next build take all pages but one as they were, where only entries were changed."""
+    _first[:] = [address]
+    _owed.clear()
+
+
+def go_on() -> bool:
+    """Have builds make all pages again; return whether one is another by now than the last build had it."""
+    _first.clear()
+    return bool(_owed)
+
+
 def digest(patterns: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     """Return what tells one content of files from another."""
     total = hashlib.sha256(f"{sys.version} {date.today()}".encode())
@@ -115,8 +136,19 @@ def file_of(text: str, page: Any, others: str = "") -> Path:
 def kept(file: Path) -> Kept | None:
     """Return a page if it is kept, and bring back what belongs to it."""
     content = read(file)
-    if content is None:
+    return None if content is None else brought(content)
+
+
+def as_it_was(file: Path, page: Any) -> Kept | None:
+    """Return a page as it was before an entry was changed, while another one is shown first."""
+    if _first in ([], [page.url]) or not file.exists():
         return None
+    _owed.append(page.url)
+    return brought(json.loads(file.read_text(encoding="utf-8"))["content"])
+
+
+def brought(content: Any) -> Kept:
+    """Return a page from what a file has of it, and bring back what belongs to it."""
     found = Kept(*content)
     markdown.restore(found.made)
     plots.restore(found.plots)

@@ -9,6 +9,7 @@ from typing import Any
 
 from calc.calculators.html import element, text
 from calc.validation import recorded
+from macros.opened import OpenPage
 
 MADE = ("assets/runtime", "assets/vega", "__pycache__")  # folders that a build itself writes
 Start = Callable[[str, list[tuple[str, str]]], object]
@@ -45,16 +46,17 @@ def on_serve(server: Any, config: Any, **_: Any) -> Any:
                 server.watch(str(place), recursive=False)
     config.watch.clear()
     complaints = Complaints()
-    server.builder = tried(server.builder, complaints)
-    server.set_app(explained(server, complaints))
+    opened = OpenPage(server, tried(server.builder, complaints))
+    server.builder = opened.build_first
+    server.set_app(explained(server, complaints, opened.asked))
     return server
 
 
-def tried(build: Callable[[], None], complaints: Complaints) -> Callable[[], None]:
-    """Return a build that keeps why it failed and ends well, so that open pages load again and show it."""
+def tried(build: Callable[[], None], complaints: Complaints) -> Callable[[], bool]:
+    """Return a build that keeps why it failed and returns whether it did not, so that open pages load again."""
     log = logging.getLogger("mkdocs")
 
-    def builder() -> None:
+    def builder() -> bool:
         complaints.said.clear()
         log.addHandler(complaints)  # for this build alone: the server warns of each address that it does not have
         try:
@@ -66,16 +68,25 @@ def tried(build: Callable[[], None], complaints: Complaints) -> Callable[[], Non
             complaints.said.clear()
         finally:
             log.removeHandler(complaints)
+        return not complaints.said
 
     return builder
 
 
-def explained(server: Any, complaints: Complaints) -> Callable[[dict[str, Any], Start], Iterable[bytes]]:
-    """Return the server's answers, with what went wrong in place of pages while there is something."""
+def explained(
+    server: Any, complaints: Complaints, asked: Callable[[str], None]
+) -> Callable[[dict[str, Any], Start], Iterable[bytes]]:
+    """Return the server's answers, with what went wrong in place of pages while there is something.
+
+    `asked` is told of each page before it is answered.
+    """
 
     def app(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
         path = str(environ["PATH_INFO"])
-        if not complaints.said or "livereload" in path or "." in path.rpartition("/")[2]:
+        is_page = "livereload" not in path and "." not in path.rpartition("/")[2]
+        if is_page:
+            asked(path)
+        if not complaints.said or not is_page:
             found: Iterable[bytes] = server.serve_request(environ, start_response)
             return found
         page = server._inject_js_into_html(error_page(complaints.said).encode(), server._visible_epoch)

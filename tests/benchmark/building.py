@@ -72,6 +72,7 @@ def serve(project: Path) -> dict[str, float]:
         entry = project / ENTRY
         name = re.findall(r'^name = "(.*)"', entry.read_text(encoding="utf-8"), re.MULTILINE)[0]
         text = entry.read_text(encoding="utf-8").replace(f'"{name}"', f'"{name} of the benchmark"', 1)
+        until(lambda: "Accelerators" in read(devices))  # it is open when the entry is saved
         start = time.perf_counter()
         entry.write_text(text, encoding="utf-8")
         until(lambda: f"{name} of the benchmark" in read(devices))

@@ -82,6 +82,24 @@ def test_a_kept_page_comes_back_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (again._title_from_render, again.present_anchor_ids, again.links_to_anchors) == ("A", {"one"}, links)
 
 
+def test_pages_are_as_they_were_while_another_is_shown_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the open one, until all are made; not where more than entries was changed."""
+    page, states = Page("a/", toc=[], _title_from_render="A", present_anchor_ids=set(), links_to_anchors={}), iter("12")
+    monkeypatch.setattr(kept.reads, "state", lambda _: next(states))
+    file = kept.file_of("text", page)
+    kept.keep(file, page, html="Words", plain="Words", made={})
+    assert kept.as_it_was(file, page) is kept.kept(file) is None and not kept.go_on()
+    kept.show_first("a/")
+    assert kept.as_it_was(file, page) is None and not kept.is_much() and not kept.go_on()
+    kept.show_first("b/")
+    found = kept.as_it_was(file, page)
+    assert found and found.html == "Words" and kept.go_on() and kept.is_much()
+    kept.show_first("b/")
+    monkeypatch.setattr(kept, "_state", ["another"])
+    kept.begin()
+    assert kept.as_it_was(file, page) is None and not kept.go_on()
+
+
 def test_what_decides_a_page_decides_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another text, address, front matter, state of the catalogue or name of a file makes another page."""
     files = [kept.file_of("{{ plot() }}", Page("a/")), kept.file_of("{{ plot() }} more", Page("a/"))]

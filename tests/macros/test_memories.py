@@ -31,7 +31,7 @@ WRITTEN_BY_MACROS = {
     "macros/drawing.py": {"_copied"},
     "macros/hooks.py": {"_order", "_page", "_serving"},
     "macros/inline.py": {"_opened"},
-    "macros/kept.py": {"_began", "_code", "_names", "_seconds", "_state", "_whole"},
+    "macros/kept.py": {"_began", "_code", "_first", "_names", "_owed", "_seconds", "_state", "_whole"},
     "macros/links.py": {"_page_url"},
     "macros/markdown.py": {"_held", "_made"},
     "macros/pages.py": {"_placed"},

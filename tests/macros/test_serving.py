@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from mkdocs.livereload import LiveReloadServer
 
+from macros import kept
+from macros.opened import OpenPage
 from macros.serving import Complaints, explained, on_serve, tried
 
 ROOT = Path(__file__).parent.parent.parent
@@ -96,18 +98,19 @@ def test_a_failed_build_shows_in_the_page(error: BaseException, capsys: pytest.C
         if found := outcomes.pop(0):
             raise found
 
-    builder, app = tried(build, complaints), explained(Server(), complaints)
+    told: list[str] = []
+    builder, app = tried(build, complaints), explained(Server(), complaints, told.append)
     said: list[str] = []
 
     def asked(path: str) -> bytes:
         return b"".join(app({"PATH_INFO": path}, lambda status, _: said.append(status)))
 
-    builder()
+    assert not builder()
     assert b"<pre>a &lt;b&gt; is wrong</pre>" in asked("/guide/memory/") and said == ["500 Internal Server Error"]
     assert asked("/guide/assets/table/table.css") == asked("/livereload/1/2") == b"the page"
     assert "a <b> is wrong" in capsys.readouterr().err
-    builder()
-    assert asked("/guide/memory/") == b"the page"
+    assert builder() and asked("/guide/memory/") == b"the page"
+    assert told == ["/guide/memory/", "/guide/memory/"]
 
 
 def test_a_wrong_address_is_no_failed_build() -> None:
@@ -125,3 +128,34 @@ def test_a_wrong_address_is_no_failed_build() -> None:
         builder()
         log.warning('"GET /favicon.ico HTTP/1.1" code 404')
         assert complaints.said == said
+
+
+@pytest.mark.parametrize("later", [b"new", b"other"])
+def test_a_save_shows_in_the_open_page_first(later: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown while the others are built, for which a reader waits; if they change it, it loads again."""
+    page, waiting = tmp_path / "site/a/index.html", threading.Event()
+    shown: list[tuple[bytes, int]] = []
+
+    def build() -> bool:
+        second = server._visible_epoch == 2
+        if second:
+            shown.append(((Path(server.root) / "a/index.html").read_bytes(), server._visible_epoch))
+            opened.asked("/guide/a/")
+            threading.Thread(target=lambda: (opened.asked("/guide/b/"), waiting.set())).start()
+            assert not waiting.wait(0.05)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_bytes(later if second else b"new")
+        return True
+
+    server = SimpleNamespace(root=str(tmp_path / "site"), mount_path="/guide/", _epoch_cond=threading.Condition())
+    server._visible_epoch, server._wanted_epoch = 1, 2
+    opened = OpenPage(server, build)
+    opened.build_first()
+    assert not shown  # no page was open: all are built at once
+    opened.asked("/guide/a/")
+    monkeypatch.setattr(kept, "_owed", [])
+    monkeypatch.setattr(kept, "go_on", lambda: True)
+    opened.build_first()
+    assert shown == [(b"new", 2)] and waiting.wait(5)
+    assert (page.read_bytes(), server._wanted_epoch) == (later, 2 if later == b"new" else 3)
+    assert [found.name for found in tmp_path.iterdir()] == ["site"] and Path(server.root) == tmp_path / "site"
