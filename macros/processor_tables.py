@@ -131,7 +131,7 @@ def offload_table(model: str, weights: str, accelerator: str, counts: tuple[int,
     headings = (first, "On the card", "Fits", "In the host's memory", "Writes a second", "Reads a second")
     record = catalog().accelerator(accelerator)
     named = f"{catalog().model(model).name} in {catalog().weights_format(weights).name} on one {record.name}{host}"
-    return block(table(headings, rows, caption=f"{named}, {rest} in the host's memory"))
+    return block(table(headings, rows, caption=f"{named}, {rest} in the host's memory", words=(0, 2)))
 
 
 def offload_check_table(

@@ -114,7 +114,7 @@ def readers_table(*batches: int, **scenario: object) -> str:
     model, device = catalog().model(str(scenario["model"])), catalog().accelerator(str(scenario["accelerator"]))
     caption = f"{model.name} on {device.name}, by sequences at once"
     headings = ("Sequences", "All together", "Each", "First token after", "A step is bound by", "Fits")
-    return block(table(headings, rows, caption=caption))
+    return block(table(headings, rows, caption=caption, words=(0, 4, 5)))
 
 
 def speed_table(*rows: tuple[str, dict[str, object]], caption: str = "Speed, typical") -> str:
