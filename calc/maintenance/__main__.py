@@ -1,6 +1,7 @@
 """Add to the catalogue, and list what has grown old: `python3 -m maintenance VERB`.
 
-add model PATH REPOSITORY [KEY=VALUE ...]   from a config.json, or a folder with one; parameters=COUNT is the maker's
+add model PATH REPOSITORY released=2026-01 [KEY=VALUE ...]
+                                            from a config.json, or a folder with one; parameters=COUNT is the maker's
 add accelerator NAME KEY=VALUE ...          vendor, segment, architecture, released, availability, source,
                                             memory="24 GiB", bandwidth="900 GB/s", bf16="120 TFLOPS", and what else
                                             CONTRIBUTING.md lists; aliases="Example 24, Ex 24"

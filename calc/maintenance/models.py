@@ -81,14 +81,16 @@ def id_of(name: str) -> str:
 
 
 def entry_of(config: Mapping[str, object], repository: str, **known: object) -> dict[str, object]:
-    """Return an entry with all that can be read; `known` is what a config does not say and the caller knows."""
+    """Return an entry with all that can be read; `known` is what a config does not say and the caller knows.
+
+    When a model was released is among that: a loader refuses an entry that does not say.
+    """
     head: dict[str, object] = {
         "name": repository.rpartition("/")[2].replace("-", " "),
         "repositories": [repository],
         "aliases": [],
         "organization": repository.partition("/")[0],
         "licence": "not stated",
-        "released": datetime.date.today().isoformat()[:7],
         "gated": False,
         "context_tokens": context_of(config) or 512,
         "source": f"https://huggingface.co/{repository}/blob/main/config.json",

@@ -29,6 +29,7 @@ CONFIG = {
     "torch_dtype": "bfloat16",
     "_name_or_path": "not kept",
 }
+RELEASED = {"released": "2026-10"}
 FACTS = {
     "vendor": "NVIDIA",
     "segment": "consumer",
@@ -52,7 +53,7 @@ def test_a_config_becomes_an_entry(folder: Path, tmp_path: Path) -> None:
     """It lands beside its family, keeps what the shape follows from, and loads."""
     path = tmp_path / "config.json"
     path.write_text(json.dumps(CONFIG))
-    done = models.add(path, "example/Tiny-Test-1B", {"licence": "MIT", "parameters": "1038682112"}, folder)
+    done = models.add(path, "example/Tiny-Test-1B", RELEASED | {"licence": "MIT", "parameters": "1038682112"}, folder)
     assert "llama.toml" in done and "1,038,682,112" in done
     entry = read_tables(folder)["models"]["tiny-test-1b"]
     assert entry["licence"] == "MIT" and entry["context_tokens"] == 8192
@@ -67,8 +68,9 @@ def test_what_is_wrong_or_known_is_not_added(folder: Path, tmp_path: Path) -> No
         models.add(path, "example/Tiny-Test-1B", {"parameters": "1"}, folder)
     with pytest.raises(ValueError, match=r"is in the catalogue, as llama-3\.1-8b"):
         models.add(path, "meta-llama/Llama-3.1-8B", {}, folder)
-    with pytest.raises(CatalogError, match="released"):
-        models.add(path, "example/Tiny-Test-1B", {"released": "soon"}, folder)
+    for released in ({"released": "soon"}, {}):
+        with pytest.raises(CatalogError, match="released"):
+            models.add(path, "example/Tiny-Test-1B", released, folder)
     path.write_text(json.dumps(CONFIG | {"model_type": "nobodys"}))
     with pytest.raises(ScenarioError):
         models.add(path, "example/Tiny-Test-1B", {}, folder)
@@ -104,7 +106,7 @@ def test_a_model_of_a_known_shape_is_said_to_be(folder: Path, tmp_path: Path) ->
     """Most new names are finetunes, whose place is among those of their model."""
     path = tmp_path / "config.json"
     path.write_text(json.dumps(dict(catalog().model("qwen3-8b").config)))
-    assert "Qwen3 8B has the same shape" in models.add(path, "example/Tiny-Test-8B", {}, folder)
+    assert "Qwen3 8B has the same shape" in models.add(path, "example/Tiny-Test-8B", RELEASED, folder)
 
 
 def test_the_newest_price_of_a_kind_decides() -> None:
