@@ -33,6 +33,13 @@ TEXT_ENDS = """verdict => {
 }"""
 
 
+SHIFTED = """() => {
+  const seen = new PerformanceObserver(() => {});
+  seen.observe({ type: "layout-shift", buffered: true });
+  return seen.takeRecords().reduce((all, { value }) => all + value, 0);
+}"""
+
+
 def opened(chromium: Browser, address: str, size: str, *, touch: bool = False) -> Page:
     """Open a page as it was built, without Python, in a window of that size; `touch`: on a screen without a pointer."""
     width, height = SIZES[size]
@@ -135,9 +142,11 @@ def test_the_answer_is_on_the_first_screen(chromium: Browser, site: str, path: s
 
 @pytest.mark.parametrize("path", ["calculators/what-hardware/", "calculators/plan-service/"])
 def test_what_a_plan_costs_is_seen_without_scrolling(chromium: Browser, site: str, path: str) -> None:
-    """On a desktop the column of money stands within the table's box."""
+    """On a desktop the column of money stands within the table's box; no row moves when scripts come."""
     page = opened(chromium, site + path, "desktop")
+    page.wait_for_selector("gpu-calculator[data-state] gpu-table thead button")
     box = page.locator(".calc-answer .calc-scroll").first.bounding_box()
     cell = page.locator(".calc-offers tbody tr").first.locator("td", has_text="USD").first.bounding_box()
     assert box and cell and cell["x"] + cell["width"] <= box["x"] + box["width"]
+    assert page.evaluate(SHIFTED) < 0.001
     page.context.close()
