@@ -72,6 +72,7 @@ TILED = ("hf_posts", "llm_awq_tinychat")  # llama.cpp with flash attention: long
 TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/transformers/releases/tag/v4.36.0
 SERVED = re.compile(r"max_concurrency|(?<!offline, )\b\d+ requests")  # through a server, of many lengths
 RANGE_RATIO = re.compile(r"range ratio (\d[\d.]*\d|\d)|lengths uniform 1\.\.")  # the least of lengths over the most
+PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
 ROUNDS = 10  # of requests, below which a run is mostly its beginning and its end
 SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
 
@@ -105,8 +106,16 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found = served_at_once(row) | found
     else:
         found["sequences"] = batch_of(row)
+    return found | stated(row)
+
+
+def stated(row: Row) -> dict[str, str]:
+    """Return the fields that a row has only where they are unusual: how caches are stored, and slots of cards."""
+    found = {}
     if row["kv_dtype"].startswith("fp8"):
         found["kv_cache"] = "fp8"
+    if plugged := PLUGGED.search(row["notes"]):
+        found["pcie"] = plugged.group(1)
     return found
 
 
