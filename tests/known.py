@@ -31,8 +31,9 @@ def configs() -> list[Config]:
 
 @cache
 def trained_models() -> list[str]:
-    """Return the models whose training is answered: of those with layers on grids of their own it is refused."""
-    return [name for name in catalog().ids("models") if not known_architecture(catalog(), name).convolves]
+    """Return the models whose training is answered: not of those with layers on grids of their own, or with none."""
+    found = {name: known_architecture(catalog(), name) for name in catalog().ids("models")}
+    return [name for name, each in found.items() if not each.convolves and any(kind.tensors for kind in each.kinds)]
 
 
 def family_configs() -> dict[str, Config]:

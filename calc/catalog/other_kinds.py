@@ -35,7 +35,7 @@ KINDS = (
     ),
     (
         "writes a whole piece of text at once by diffusion, in place of word after word",
-        r"diffusion-?gemma|i?llada(\d(\.\d)?)?",
+        r"diffusion-?gemma|llada(\d(\.\d)?)?",
     ),
     ("makes sound from text", r"stable-audio(-open)?"),
     ("is a table of vectors of words, without layers", r"glove|potion|static-(similarity|retrieval)|fasttext|word2vec"),
@@ -54,11 +54,11 @@ KINDS = (
     ("decides what to do from rewards and states in place of words", r"decision-transformer"),
     (
         "speaks: behind its layers of text it has others that write sound",
-        r"(qwen3|glm|ming-omni|voxtral-\d+b|higgs-audio-v3)-tts|lfm2(\.\d)?-audio|moss-(ttsd?|soundeffect|voicegenerator)|indextts|voxcpm\d*"
+        r"(glm|ming-omni|voxtral-\d+b|higgs-audio-v3)-tts|lfm2(\.\d)?-audio|moss-(ttsd?|soundeffect|voicegenerator)|indextts|voxcpm\d*"
         r"|fish-(speech|audio)|s2-pro|kimi-audio|step-audio",
     ),
     ("is a codec of sound", r"encodec|dac|snac|mimi"),
-    ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan|kokoro"),
+    ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan"),
 )
 
 

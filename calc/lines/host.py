@@ -33,7 +33,10 @@ PLACED = (
     ("experts_on_host", re.compile(r"--n-cpu-moe[ =]+(\d{1,3})\b")),
     (
         "experts_on_host",
-        re.compile(rf"--cpu-moe\b|\b(?:all )?experts? (?:are |stay )?{THERE}\b|\boffload\w* (?:all |the )*experts\b"),
+        re.compile(
+            rf"--cpu-moe\b|\b(?:all )?experts? (?:are |stay )?(?:{THERE}|offloaded)\b"
+            r"|\boffload\w* (?:all |the )*experts\b"
+        ),
     ),
     ("gpu_layers", re.compile(rf"{NGL}|\b(\d{{1,3}}) layers on (?:the |my )?gpu\b")),
 )

@@ -15,6 +15,7 @@ PRICES: tuple[Rule, ...] = (
         r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",
         said("cost"),
     ),
+    ("asks", r"\bcheap(?:er|est)?\b(?=.*\bper\s+(?:million\s+)?tok(?:en)?s?\b)", said("cost")),
     ("asks", r"\b(?:1|an?|one)\s?(?:m|mil|million)\s*tok(?:en)?s?\b(?=.*\bcosts?\b)", said("cost")),
     # A number without a sign may be a device's name: h100 per hour, 4090 monthly.
     ("price_per_hour", rf"{DOLLARS}\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),

@@ -52,6 +52,9 @@ RUNS: tuple[Rule, ...] = (
     ("nodes", rf"\b({'|'.join(SPELT)})\s+(?:nodes?|servers){OF_THESE}", spelt),
     ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers){OF_THESE}", plainly),
     ("nodes", rf"\b(?:an?|one|single)\s+node{OF_THESE}", said(1)),
+    # 2x 8xH100; 2 H100*8 machines.
+    ("nodes", rf"\b{NUMBER}\s*[x×*]\s*(?=\d{{1,2}}\s?[x×*]\s?[a-z])", plainly),
+    ("nodes", rf"\b{NUMBER}\s+(?=[a-z]\w+\s?[x×*]\s?\d{{1,2}}\s+(?:machines|nodes|servers)\b)", plainly),
     # How it is trained.
     ("method", r"\bq-?lora\b", said("qlora")),
     ("method", r"\b(?:rs)?lora\b", said("lora")),

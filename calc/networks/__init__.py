@@ -1,4 +1,4 @@
-"""Families of networks for images and sound, of convolutions, windows or pieces: from a `config.json` to layers.
+"""Families of networks for images and sound, of convolutions, windows or pieces, and of text as a whole: to layers.
 
 They stand beside `calc.architecture.families` because a page fetches them when one of them is asked for, and most
 questions are of text.
@@ -9,6 +9,7 @@ from calc.networks import (
     codecs,
     conformers,
     convolutional,
+    denoising,
     dense_vision,
     depth,
     finding,
@@ -20,6 +21,9 @@ from calc.networks import (
     mobile,
     real_time,
     refining,
+    tables,
+    talking,
+    tokenizing,
     voices,
     watching,
     windows,
@@ -29,6 +33,7 @@ MODULES = (  # importing them fills the registry
     codecs,
     conformers,
     convolutional,
+    denoising,
     dense_vision,
     depth,
     finding,
@@ -40,6 +45,9 @@ MODULES = (  # importing them fills the registry
     mobile,
     real_time,
     refining,
+    tables,
+    talking,
+    tokenizing,
     voices,
     watching,
     windows,

@@ -75,6 +75,25 @@ def wespeaker(config: Config) -> Architecture:
     return in_order(config, layers, last=last)
 
 
+VOICES, FRAMES = 3, {"segmentation": 589, "voice": 125}  # told apart in a window of 10 s; tokens of each network
+
+
+@family("pyannote_diarization", defaults=PYANNET)
+def diarization(config: Config) -> Architecture:
+    """pyannote's pipeline: its segmentation of a window, and WeSpeaker's vector of each voice in it.
+
+    A token is a frame of the segmentation, for which the other network passes fewer of its own, once for each voice.
+    """
+    told, heard = pyannet(config), wespeaker(Config({**WESPEAKER, "model_type": "wespeaker_resnet"}))
+    share = VOICES * FRAMES["voice"] / FRAMES["segmentation"]
+    kinds = (
+        kind._replace(tensors=tuple(tensor._replace(places=tensor.places * share) for tensor in kind.tensors))
+        for kind in heard.kinds
+    )
+    pattern = (*told.pattern, *(len(told.kinds) + index for index in heard.pattern))
+    return told._replace(kinds=(*told.kinds, *kinds), pattern=pattern, head=(*told.head, *heard.head))
+
+
 ECAPA = {
     "channels": [1024, 1024, 1024, 1024, 3072],
     "kernel_sizes": [5, 3, 3, 3, 1],

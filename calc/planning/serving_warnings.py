@@ -34,7 +34,7 @@ def division_warnings(served: Served) -> list[Warn]:
 def model_warnings(served: Served) -> list[Warn]:
     """Return whether the model is another than a decoder, which these speeds are for."""
     if not served.demand.architecture.writes:
-        message = "the model writes no text: it passes over its input once, and its speed is the time of that pass"
+        message = "the model writes nothing word by word: its speed is the time of one pass over its input"
         return [Warn("writes-no-text", message, "model", INFO)]
     return []
 

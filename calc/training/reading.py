@@ -88,6 +88,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         raise ScenarioError(
             "model", f"{model.name}: what training of layers on grids of their own keeps is not modelled"
         )
+    if not any(kind.tensors for kind in architecture.kinds):
+        raise ScenarioError("model", f"{model.name}: has no layer that could be trained")
     reader.filled["model"] = model.id or reader.given["model"]
     method = reader.option("method", METHODS)
     reader.presets["precision"] = usual_precision(reader, facts)

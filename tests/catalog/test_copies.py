@@ -121,7 +121,7 @@ def test_weights_for_another_library_are_a_copy(name: str, model: str) -> None:
         ("Ultralytics/YOLO11", "convolutional"),
         ("timm/maxvit_base_tf_512.in21k_ft_in1k", "several widths"),
         ("RadixArk/Kimi-K3-DSpark", "drafts for another model"),
-        ("pyannote/speaker-diarization-3.1", "recurrence"),
+        ("pyannote/speaker-diarization", "recurrence"),
         ("stable-diffusion-v1-5/stable-diffusion-v1-5", "diffusion"),
     ],
 )

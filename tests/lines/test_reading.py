@@ -41,6 +41,8 @@ MISREAD = frozenset(
         "school of 600 kids using 8b chatbot, 60 at a time",
         "train nanogpt 124M on my 3060",
         "llama3 gradient 1048k 8b vram at 256k ctx",
+        "2 H100*8 machines to deploy deepseek-R1 671B, can the context length support up to 128k",
+        "how much system ram for deepseek v4 flash q4 with experts offloaded",
         "we need 2000 tokens/s aggregate on llama 3.1 8b, how many l40s?",
     }
 )
