@@ -83,6 +83,7 @@ def passes_of(
         backend=backend,
         attention=attention,
         triton=triton,
+        layout=layout,
     )
     fuses = bool(values["fuses"])
     stage = places[0][1] if places else device_layers(demand, placement)

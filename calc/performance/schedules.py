@@ -9,11 +9,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
+from calc.catalog.records.engines import CAPTURED
+from calc.memory.budget import Layout
+from calc.memory.device_sizes import graph_sequences
 from calc.performance.device_laws import PLAIN_KERNELS
 
 QUANTIZED = "quantized"
 TRITON = "triton"
 UNPACKING = "unpack_rows", "unpack_cycles"
+ALONE = Layout()
 
 
 class Factors(NamedTuple):
@@ -130,13 +134,17 @@ def schedule_of(
     attention: str,
     triton: frozenset[str] = frozenset(),
     backend: str = "",
+    layout: Layout = ALONE,
 ) -> Schedule:
     """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager".
 
     `triton` are kernels of routed experts that are Triton's, where a library has faster ones.
     """
     classes = (*device_classes(accelerator, market, backend), era)
-    return known_schedule(tuple(values.items()), classes, weights, attention=attention, triton=triton)
+    found = known_schedule(tuple(values.items()), classes, weights, attention=attention, triton=triton)
+    if CAPTURED in values:
+        return found
+    return found._replace(captured_sequences=graph_sequences(values, accelerator, layout))
 
 
 @lru_cache(maxsize=512)  # a search asks for the same of each number of devices
@@ -165,7 +173,7 @@ def known_schedule(
         step_s=of("step_s"),
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),
-        captured_sequences=of("captured_sequences"),
+        captured_sequences=of(CAPTURED) if CAPTURED in values else 0.0,
         pointwise_kernels=of("pointwise_kernels"),
         loops_experts=bool(of("loops_experts")),
         cache_passes=of("cache_passes"),

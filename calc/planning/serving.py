@@ -11,9 +11,10 @@ from calc.memory.budget import Demand, Layout, load_budget
 from calc.memory.cache_store import HOST, CacheStore
 from calc.memory.context import context_bytes
 from calc.memory.correction import UNCORRECTED, Correction
+from calc.memory.device_sizes import by_size
 from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
-from calc.memory.engines.vllm import default_sequences, is_large_device
+from calc.memory.engines.vllm import default_sequences
 from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
 from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
@@ -80,8 +81,7 @@ class Serving:
         """The same where nobody says it: by the device's size in some engines."""
         if "batched_tokens" not in self.engine.values:
             return None
-        large = self.accelerator is not None and is_large_device(self.accelerator, self.engine)
-        return self.engine.whole("batched_tokens_large" if large else "batched_tokens")
+        return round(by_size(self.engine.values, "batched_tokens", self.accelerator))
 
     def in_pieces(self, demand: Demand) -> Demand:
         """Return a demand whose prompts are read in the engine's own pieces, where it does not say in which."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from calc import ScenarioError
 from calc.catalog.records import Engine
+from calc.memory.device_sizes import attention_ranks
 from calc.performance.arrivals import Arrivals
 from calc.performance.device_rates import device_class
 from calc.performance.load import steady_state
@@ -112,7 +113,8 @@ class Tried:
         if known is None:
             known = self.engines[kind] = engine.valued(values).values
         triton = engine.triton_experts(question.demand.architecture.family)
-        key = (*kind, weights.id, kernel_of(weights), device.id if device else None, question.attention, triton)
+        place = device.id if device else None, attention_ranks(question.layout)
+        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton)
         found = self.schedules.get(key)
         if found is None:
             found = self.schedules[key] = schedule_of(
@@ -124,6 +126,7 @@ class Tried:
                 backend=question.backend,
                 attention=question.attention,
                 triton=triton,
+                layout=question.layout,
             )
         return found
 

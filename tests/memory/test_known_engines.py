@@ -12,8 +12,9 @@ from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.derivation import Step
 from calc.memory.budget import Layout
+from calc.memory.device_sizes import by_size, size_of
 from calc.memory.engines.sglang import static_fraction
-from calc.memory.engines.vllm import Start, driver_amount, is_large_device, links_amounts
+from calc.memory.engines.vllm import Start, driver_amount, links_amounts
 from calc.memory.engines.vllm_experts import padded_bytes, stage_workspace
 from calc.memory.engines.vllm_graphs import captured
 from calc.memory.runtime import (
@@ -74,18 +75,21 @@ def case(visible: int | None = None, *, fraction: float | None = None, layout: L
         budget=budget,
         engine=engine(**values),
         batched_tokens=chunk,
-        accelerator=None,
+        accelerator=visible and SimpleNamespace(id="card", capacity_bytes=visible),
         demand=Silent(),
     )
 
 
 RULE = {
     "large_device": 60 * GIB,
+    "huge_device": 160 * GIB,
     "batched_tokens": 2048,
     "batched_tokens_large": 8192,
+    "batched_tokens_huge": 16384,
     "graph_sequences": 24,
     "graph_sequences_large": 256,
-    "graph_sequences_ranks": 512,
+    "graph_sequences_ranks": 24,
+    "graph_sequences_ranks_large": 512,
     "kept_replica": 3 * MIB,
     "kept_replica_many": 4.5 * MIB,
     "kept": 512 * MIB,
@@ -105,6 +109,8 @@ RULE = {
         (80 * GIB, None, Layout(tensor=2), (512 + 12288 + 512 + 256) * MIB),
         (80 * GIB, None, Layout(tensor=4), (512 + 12288 + 1024 + 512) * MIB),
         (60 * GIB, 2048, Layout(), 10 * GIB),
+        (179 * GIB, None, Layout(), (512 + 24576 + 512 + 128) * MIB),
+        (179 * GIB, 2048, Layout(), 10 * GIB),
         (3 * GIB, None, Layout(), 3 * GIB),
     ],
 )
@@ -309,22 +315,41 @@ def test_the_workspace_of_experts(model: str, tensor: int, expert: int, elements
     assert stage_workspace(Stage(architecture, 0, architecture.layer_count), tensor, expert) == elements
 
 
+VLLM = {"large_device": 70.0 * GIB, "huge_device": 160.0 * GIB, "a100_is_large": 0.0}
+FIVE = {f"{size}_device": least * GIB for size, least in (("small", 20), ("middle", 35), ("large", 60), ("huge", 160))}
+
+
 @pytest.mark.parametrize(
-    ("name", "values", "large"),
+    ("name", "values", "size"),
     [
-        ("h100-sxm-80gb", {"large_device": 70 * GIB, "a100_is_large": 0.0}, True),
-        ("a100-sxm-80gb", {"large_device": 70 * GIB, "a100_is_large": 0.0}, False),
-        ("a100-sxm-80gb", {"large_device": 70 * GIB, "a100_is_large": 1.0}, True),
-        ("a100-sxm-40gb", {"large_device": 70 * GIB, "a100_is_large": 1.0}, False),
-        ("rtx-4090", {"large_device": 70 * GIB, "a100_is_large": 1.0}, False),
-        ("h100-sxm-80gb", {}, False),
+        ("h100-sxm-80gb", VLLM, "large"),
+        ("a100-sxm-80gb", VLLM, ""),
+        ("a100-sxm-80gb", VLLM | {"a100_is_large": 1.0}, "large"),
+        ("a100-sxm-40gb", VLLM | {"a100_is_large": 1.0}, ""),
+        ("rtx-4090", VLLM, ""),
+        ("b200-sxm-180gb", VLLM, "huge"),
+        ("h200-sxm-141gb", VLLM, "large"),
+        ("h100-sxm-80gb", {}, ""),
+        ("t4-16gb", FIVE, ""),
+        ("rtx-4090", FIVE, "small"),
+        ("a100-sxm-40gb", FIVE, "middle"),
+        ("a100-sxm-80gb", FIVE, "large"),
+        ("mi300x", FIVE, "huge"),
     ],
 )
-def test_devices_that_count_as_large(name: str, values: dict[str, float], large: bool) -> None:
-    """By their memory; an A100 only where the engine says so."""
-    assert is_large_device(catalog().accelerator(name), engine(**values)) is large
-    exact = catalog().accelerator("h100-sxm-80gb")
-    assert is_large_device(exact, engine(large_device=float(exact.capacity_bytes), a100_is_large=0.0))
+def test_devices_have_sizes(name: str, values: dict[str, float], size: str) -> None:
+    """By their memory; an A100 is only large where the engine says so."""
+    device = catalog().accelerator(name)
+    assert size_of(values, device) == size
+    assert size_of({"large_device": float(device.capacity_bytes), "a100_is_large": 1.0}, device) == "large"
+    assert size_of(values, None) == ""
+
+
+def test_a_size_without_a_number_has_that_of_the_next_smaller_one() -> None:
+    """A huge device has that of a large one, and one below all sizes the plain number."""
+    known = FIVE | {"tokens": 1.0, "tokens_large": 3.0, "tokens_middle": 2.0}
+    names = ("b200-sxm-180gb", "h100-sxm-80gb", "l40s-48gb", "rtx-4090", "t4-16gb")
+    assert [by_size(known, "tokens", catalog().accelerator(name)) for name in names] == [3.0, 3.0, 2.0, 1.0, 1.0]
 
 
 def test_links_between_ranks() -> None:

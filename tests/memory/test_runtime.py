@@ -313,12 +313,22 @@ def test_stated_slots_size_the_sampled_logits(engine: str) -> None:
     assert many == 2 * few > 0
 
 
-def test_vllm_leaves_the_a100_out_of_large_devices() -> None:
-    """vLLM's defaults: 8,192 tokens and 1,024 sequences from 70 GiB on, but not where the name has A100 in it."""
-    devices = {"h100-sxm-80gb": 8192, "a100-sxm-80gb": 2048, "rtx-4090": 2048}
-    for device, tokens in devices.items():
-        report: Any = estimate({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": device})
-        assert report["scenario"]["batched_tokens"] == tokens
+@pytest.mark.parametrize(
+    ("engine", "version", "tokens"),
+    [
+        ("vllm", "0.27.1", (2048, 2048, 2048, 2048, 8192, 8192, 8192)),
+        ("vllm", "0.28.0", (2048, 2048, 2048, 2048, 8192, 8192, 16384)),
+        ("sglang", "0.4.6", (2048, 2048, 8192, 8192, 8192, 8192, 8192)),
+        ("sglang", "0.5.17", (2048, 2048, 4096, 8192, 8192, 8192, 16384)),
+        ("sglang", "0.5.20", (2048, 4096, 4096, 8192, 8192, 8192, 16384)),
+    ],
+)
+def test_servers_read_longer_pieces_on_larger_devices(engine: str, version: str, tokens: tuple[int, ...]) -> None:
+    """By the sources of those versions: vLLM leaves out the A100 by its name."""
+    devices = ("t4-16gb", "rtx-4090", "l40s-48gb", "a100-sxm-80gb", "h100-sxm-80gb", "h200-sxm-141gb", "b200-sxm-180gb")
+    asked = {"model": "llama-3.2-1b", "weights": "fp16", "engine": engine, "engine_version": version}
+    reports: list[Any] = [estimate({**asked, "accelerator": device}) for device in devices]
+    assert tuple(report["scenario"]["batched_tokens"] for report in reports) == tokens
 
 
 def test_a_classifier_keeps_no_cache() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from calc import estimate
 from calc.catalog import catalog
+from calc.memory.budget import Layout
 from calc.performance.copies import around_products
 from calc.performance.operations import Copy, Counted, Product
 from calc.performance.schedules import Schedule, schedule_of
@@ -152,6 +153,41 @@ def test_experts_that_no_library_multiplies(family: str, kernel: str, device: st
         return found.grouped(kernel).reading
 
     assert (reading(engine.triton_experts(family)) > reading(frozenset())) is in_triton
+
+
+@pytest.mark.parametrize(
+    ("device", "layout", "version", "graphs", "sequences"),
+    [
+        ("t4-16gb", Layout(), None, None, 8),
+        ("rtx-4090", Layout(), "0.5.19", None, 24),
+        ("rtx-4090", Layout(), "0.5.20", None, 48),
+        ("rtx-4090", Layout(tensor=4), "0.5.19", None, 80),
+        ("h100-sxm-80gb", Layout(tensor=2), None, None, 256),
+        ("h100-sxm-80gb", Layout(tensor=4), None, None, 512),
+        ("h100-sxm-80gb", Layout(data=4, expert=4), None, None, 512),
+        ("b200-sxm-180gb", Layout(), None, None, 512),
+        ("b200-sxm-180gb", Layout(), None, 100, 100),
+        ("b200-sxm-180gb", Layout(), None, 0, 0),
+    ],
+)
+def test_graphs_go_by_the_device(
+    device: str, layout: Layout, version: str | None, graphs: int | None, sequences: int
+) -> None:
+    """SGLang captures steps of more sequences on larger devices and over four of them, or as it is told."""
+    facts = catalog()
+    engine = facts.engine("sglang").of_version(version)
+    if graphs is not None:
+        engine = engine._replace(graphs=graphs).valued(engine.values)
+    found = schedule_of(
+        engine.values,
+        era=engine.era,
+        weights=facts.number_format("bf16"),
+        accelerator=facts.accelerator(device),
+        market="",
+        attention="flash",
+        layout=layout,
+    )
+    assert found.captured_sequences == sequences
 
 
 def test_eager_attention_is_several_kernels() -> None:

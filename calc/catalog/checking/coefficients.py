@@ -73,7 +73,7 @@ BOUNDS: dict[str, Bound] = {
     "unaligned_operations": ("", 1, 2**16),
     "context_threads": ("count", 2**10, 2**20),
     "workspaces": ("bytes", MEBIBYTE, 2**40),
-    "large_device": ("bytes", 2**35, 2**40),  # or none is
+    **dict.fromkeys(("small_device", "middle_device", "large_device", "huge_device"), ("bytes", 2**33, 2**40)),
     **dict.fromkeys(("kept_token", "kept_sequence", "kept_replica"), ("bytes", 2**10, 2**26)),
     **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),
     **dict.fromkeys(

@@ -57,8 +57,10 @@ def version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
-OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", "captured_sequences")  # what recorded graphs hold and spare
-LARGEST_GRAPHS = ("captured_sequences", "graph_sequences", "graph_sequences_large", "graph_sequences_ranks")
+CAPTURED = "captured_sequences"  # for how many sequences graphs are recorded, where it does not go by the device
+# By their beginnings: what recorded graphs hold and spare, and what says for how many sequences they are.
+OF_GRAPHS = ("cuda_graphs", "cuda_graph_layer", CAPTURED)
+LARGEST_GRAPHS = (CAPTURED, "graph_sequences")
 UNCOMPILED = "launch_s_uncompiled"  # of an engine that without graphs runs PyTorch kernel by kernel
 OWN_CHOICE = -1
 OF_TRITON = frozenset(("bf16", "fp8", "fp8-block"))  # kernels of routed experts that Triton has: none of 4 bit
@@ -137,7 +139,7 @@ class Engine(NamedTuple):
         found = self.as_of_era(values)
         if self.graphs != OWN_CHOICE:
             names = LARGEST_GRAPHS if self.graphs else OF_GRAPHS
-            found |= {name: float(self.graphs) for name in names if name in found}
+            found |= {name: float(self.graphs) for name in (CAPTURED, *found) if name.startswith(names)}
         if not self.graphs and UNCOMPILED in found:
             found["launch_s"] = found[UNCOMPILED]
         return self._replace(values=found)

@@ -2,12 +2,13 @@
 
 from calc.architecture.blocks import keys_and_values
 from calc.architecture.layers import Attention, TokenCache
+from calc.memory.device_sizes import attention_ranks, by_size, graph_sequences, size_of
 from calc.memory.engines.vllm import running_sequences, step_amounts
 from calc.memory.kv_cache import entry_bytes, local_entries
 from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
 from calc.units import MIB
 
-RANKS = 4  # from which on graphs are captured for more sequences
+LARGE = ("large", "huge")
 FEW_GRAPHS = 300  # sequences above which replicas of attention keep more for each
 
 
@@ -98,16 +99,14 @@ def static_fraction(case: Case) -> float:
     if case.fraction is not None:
         return case.fraction
     values, visible = case.engine.values, case.visible or 0
-    large = visible >= values["large_device"]
-    chunk = case.batched_tokens or values["batched_tokens_large" if large else "batched_tokens"]
-    replicas = max(case.layout.expert // case.layout.tensor, 1)  # of attention, which share experts
-    ranks = case.layout.tensor * replicas
-    many = "graph_sequences_ranks" if ranks >= RANKS else "graph_sequences_large"
-    graph = values[many if large else "graph_sequences"]
+    ranks = attention_ranks(case.layout)
+    replicas = ranks // case.layout.tensor
+    chunk = case.batched_tokens or by_size(values, "batched_tokens", case.accelerator)
+    graph = graph_sequences(values, case.accelerator, case.layout)
     kept = values["kept"] + chunk * values["kept_token"] + graph * values["kept_sequence"]
     kept += ranks * case.layout.pipeline / 8 * 1024 * MIB
     if replicas > 1:
         kept += graph * replicas * values["kept_replica" if graph <= FEW_GRAPHS else "kept_replica_many"]
-    if large:
+    if size_of(values, case.accelerator) in LARGE:
         kept = max(kept, values["kept_large"])
     return round(max(visible - kept, 0) / visible, 3) if visible else 0.0

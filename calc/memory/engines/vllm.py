@@ -7,6 +7,7 @@ from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.context import CONTEXT_LABEL, context_amount
+from calc.memory.device_sizes import by_size
 from calc.memory.engines.vllm_experts import expert_padding, expert_workspace
 from calc.memory.engines.vllm_graphs import graph_amount
 from calc.memory.engines.vllm_tower import tower_amounts
@@ -145,26 +146,12 @@ def fewer_sequences(case: Case) -> int | None:
 
 def default_sequences(engine: Engine, accelerator: Accelerator | None) -> int:
     """Return the engine's own `max_num_seqs` on a device: more on a large one."""
-    large = accelerator is not None and is_large_device(accelerator, engine)
-    return engine.whole("sequences_large" if large else "sequences")
+    return round(by_size(engine.values, "sequences", accelerator))
 
 
 def running_sequences(case: Case) -> int:
     """Return the sequences that a step may have: as the engine is set up, or its default and what is asked for."""
     return case.slots or max(default_sequences(case.engine, case.accelerator), case.sequences)
-
-
-def is_large(case: Case) -> bool:
-    """Return whether the device counts as large: engines choose larger steps by its memory."""
-    return case.accelerator is not None and is_large_device(case.accelerator, case.engine)
-
-
-def is_large_device(accelerator: Accelerator, engine: Engine) -> bool:
-    """Return whether an engine takes a device for a large one."""
-    least = engine.values.get("large_device")
-    if least is None or accelerator.capacity_bytes < least:
-        return False
-    return "a100" not in accelerator.id or bool(engine.values["a100_is_large"])
 
 
 def step_tokens(case: Case) -> int:
@@ -174,7 +161,7 @@ def step_tokens(case: Case) -> int:
     """
     if case.batched_tokens is not None:
         return case.batched_tokens
-    usual = case.engine.whole("batched_tokens_large" if is_large(case) else "batched_tokens")
+    usual = round(by_size(case.engine.values, "batched_tokens", case.accelerator))
     return max(usual, case.demand.tokens) if case.demand.tokens <= case.engine.values.get("whole_prompt", 0) else usual
 
 
