@@ -12,8 +12,9 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.planning import placed_repairs
 from calc.planning.chance import SURE
-from calc.planning.changes import Repair, Wanted
+from calc.planning.changes import Repair, Trial, Wanted
 from calc.planning.placed_repairs import of_devices, of_layout, of_other_devices, trial_on
+from calc.planning.repairs import offered
 from calc.planning.support import sold_in_multiples
 from calc.question import read_question
 
@@ -345,15 +346,14 @@ ON_FOUR = Layout(tensor=4)
 
 
 def doubled(layout: Layout = ON_FOUR, *, experts: int, rooms: dict[Layout, int]) -> Any:
-    """Return what stands in for a wish: so many experts, and the room that each division leaves."""
+    """Return what stands in for a wish: so many experts, and the room that each division leaves; of 10 it is sure."""
     wish = SimpleNamespace(
         demand=SimpleNamespace(architecture=SimpleNamespace(experts=experts), weights=None),
         layout=layout,
         engine=None,
         serving=None,
-        surely=False,
         able=lambda *_, layout: layout in rooms,
-        room=lambda _, layout: rooms[layout],
+        trial=lambda _, layout: Trial(rooms[layout], -rooms[layout], 10 - rooms[layout]),
     )
     wish.fitting = MethodType(Wanted.fitting, wish)
     return wish
@@ -402,14 +402,63 @@ def test_trial_on_another_device(engine: str) -> None:
     case |= {"weights": "q8_0"} if engine == "llama.cpp" else {}
     for other in ("rtx-4070", "rtx-4090"):
         there: Any = estimate({**case, "accelerator": other}, repairs=False)
-        assert trial_on(wanted_of(case), catalog().accelerator(other)) == there["memory"]["headroom_bytes"]
+        assert trial_on(wanted_of(case), catalog().accelerator(other)).room == there["memory"]["headroom_bytes"]
 
 
 def test_llama_cpp_takes_any_number_of_devices() -> None:
     """A 70B in 8 bit needs four cards of 24 GB: who has three is offered one more."""
     case = {"model": "llama-3.3-70b", "weights": "q8_0", "engine": "llama.cpp", "accelerator": "rtx-3090"}
-    (more,) = of_devices(wanted_of({**case, "accelerators": 3}))
+    more = next(of_devices(wanted_of({**case, "accelerators": 3})))
     assert more.change["accelerators"] == 4
+
+
+def test_of_a_kind_what_surely_fits_is_offered_alone() -> None:
+    """The first of those, as many as there may be; what is tight where none is sure, unless it is tight already."""
+    sure, tight = (Repair({}, "", 0, "", sure=sure) for sure in (True, False))
+    assert offered(iter([tight, sure, tight, sure, sure]), 2, tight=True) == [sure, sure]
+    assert offered(iter([tight, tight, tight]), 2, tight=True) == [tight, tight]
+    assert offered(iter([tight, tight]), 2, tight=False) == []
+    rest = iter([sure, tight])
+    assert offered(rest, 1, tight=True) == [sure] and next(rest) is tight  # which is not asked for
+
+
+def test_the_most_that_surely_fits_and_the_most_that_fits() -> None:
+    """Each takes a byte: nine fit in 9, seven surely, as two are kept; each count is tried once for both."""
+    wanted, tried = wanted_of({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-3090"}), []
+
+    def trial(count: int) -> Trial:
+        tried.append(count)
+        return Trial(9 - count, count - 9, count - 7)
+
+    found = list(wanted.most(trial, 1, 100))
+    assert [count for count, _ in found] == [7, 9] and found[0][1].sure and not found[1][1].sure
+    assert len(tried) == len(set(tried))
+    assert [count for count, _ in wanted._replace(fits=True).most(trial, 1, 100)] == [7]  # tight is no help
+    assert list(wanted.most(trial, 10, 100)) == []
+
+
+@pytest.mark.parametrize(("model", "sequences", "beyond"), [("llama-3.1-70b", 4, True), ("llama-3.1-8b", 90, False)])
+def test_nothing_is_tried_twice_nor_what_leaves_weights_that_are_too_much(
+    model: str, sequences: int, beyond: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A 70B in 16 bit has 141 GB: a smaller cache saves it on no card of 80 GB, nor does any card of less than 141."""
+    tried: list[tuple[str, ...]] = []
+    trial = Wanted.trial
+
+    def noted(self: Wanted, demand: Any, layout: Any = None, serving: Any = None) -> Trial:
+        serving = serving or self.serving
+        own = {**vars(serving), "engine": serving.engine.graphs, "accelerator": serving.accelerator.id}
+        asked = (demand.tokens, demand.sequences, demand.weights.id, layout or self.layout, own)
+        tried.append((demand.keys.id, serving.accelerator.id, str(asked)))
+        return trial(self, demand, layout, serving)
+
+    monkeypatch.setattr(Wanted, "trial", noted)
+    case = {"model": model, "engine": "vllm", "accelerator": "h100-sxm-80gb", "context_tokens": 8192}
+    found: Any = estimate({**case, "sequences": sequences})
+    assert found["repairs"] and len(tried) == len(set(tried))
+    assert beyond == all(cache != "fp8" for cache, _, _ in tried)
+    others = {device for _, device, _ in tried} - {"h100-sxm-80gb"}
+    assert others and (not beyond or min(catalog().accelerator(other).capacity_bytes for other in others) > 141e9)
 
 
 def test_what_is_able_to_run_is_asked_of_the_device_at_hand() -> None:
