@@ -14,7 +14,7 @@ from calc.planning import placed_repairs
 from calc.planning.chance import SURE
 from calc.planning.changes import Repair, Trial, Wanted
 from calc.planning.placed_repairs import of_devices, of_layout, of_other_devices, trial_on
-from calc.planning.repairs import offered
+from calc.planning.repairs import of_context, offered
 from calc.planning.support import sold_in_multiples
 from calc.question import read_question
 
@@ -459,6 +459,20 @@ def test_nothing_is_tried_twice_nor_what_leaves_weights_that_are_too_much(
     assert beyond == all(cache != "fp8" for cache, _, _ in tried)
     others = {device for _, device, _ in tried} - {"h100-sxm-80gb"}
     assert others and (not beyond or min(catalog().accelerator(other).capacity_bytes for other in others) > 141e9)
+
+
+def test_three_formats_and_three_devices_are_offered() -> None:
+    """Of many that would hold it: the first formats of the engine, and the smallest devices."""
+    case = {"model": "llama-3.1-8b", "engine": "llama.cpp", "accelerator": "rtx-3060-12gb", "context_tokens": 4096}
+    changes: Any = [repair["change"] for repair in estimate(case)["repairs"]]  # type: ignore[attr-defined]
+    assert [sum(name in change for change in changes) for name in ("weights", "accelerator")] == [3, 3]
+
+
+def test_texts_are_cut_by_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a quarter of 8,192 tokens to one step of 256 less than all of them."""
+    wanted, asked = wanted_of({"model": "llama-3.1-8b", "accelerator": "rtx-3090", "context_tokens": 8192}), []
+    monkeypatch.setattr(Wanted, "most", lambda *ends: asked.append(ends[2:]) or ())
+    assert list(of_context(wanted)) == [] and asked == [(8, 31)]
 
 
 def test_what_is_able_to_run_is_asked_of_the_device_at_hand() -> None:
