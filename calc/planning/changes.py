@@ -37,8 +37,8 @@ class Repair(NamedTuple):
 class Trial(NamedTuple):
     """What a change leaves on the fullest device, and what it lacks: all of it in bytes."""
 
-    room: int  # left; negative where it does not fit
-    missing: int  # to fit, as evenly as it grows; not above 0 where it does
+    room: int  # left; negative where it does not fit, or the host does not hold what stands there
+    missing: int  # on the device to fit, as evenly as it grows; not above 0 where it does
     lacking: int  # to surely fit
 
     @property
@@ -83,7 +83,7 @@ class Wanted(NamedTuple):
             return Trial(room, -room, -room)
         served = on_fullest(serving, demand, layout)
         room = (served.runtime.capacity or 0) - served.runtime.device
-        missing = serving.missing(demand, layout, served.runtime)
+        missing = served.runtime.missing
         return Trial(room if serving.fits_host(demand) else min(room, -1), missing, max(missing, lacking_of(served)))
 
     def most(self, changed: Callable[[int], Trial], least: int, most: int) -> Iterator[tuple[int, Trial]]:

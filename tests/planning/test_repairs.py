@@ -468,6 +468,36 @@ def test_three_formats_and_three_devices_are_offered() -> None:
     assert [sum(name in change for change in changes) for name in ("weights", "accelerator")] == [3, 3]
 
 
+@pytest.mark.parametrize(
+    ("model", "weights", "field", "host", "enough"),
+    [
+        ("llama-3.3-70b", "q4_k_m", "gpu_layers", 24, True),
+        ("llama-3.3-70b", "q4_k_m", "gpu_layers", 12, False),
+        ("qwen3-30b-a3b", "q8_0", "experts_on_host", 20, True),
+        ("qwen3-30b-a3b", "q8_0", "experts_on_host", 6, False),
+    ],
+)
+def test_a_host_holds_what_is_left_and_not_the_whole_model(
+    model: str, weights: str, field: str, host: int, enough: bool
+) -> None:
+    """Of 42 GB a card of 24 takes more than half: the rest fits 24 GiB of memory, which could not hold all of it."""
+    case = {"model": model, "weights": weights, "engine": "llama.cpp", "accelerator": "rtx-3090"}
+    case["host"] = {"memory": f"{host} GiB"}  # type: ignore[assignment]
+    offered = [one["change"] for one in estimate(case)["repairs"] if field in one["change"]]  # type: ignore[attr-defined]
+    assert bool(offered) == enough
+    for change in offered:
+        after: Any = estimate({**case, **change}, repairs=False)["memory"]
+        assert after["fits"] and after["host_bytes"] <= host * 2**30
+
+
+def test_nothing_is_offered_that_leaves_the_host_too_little() -> None:
+    """The experts of a 235B do not fit 64 GiB beside a card that has room for the rest: a smaller cache is no help."""
+    case = {"model": "qwen3-235b-a22b", "weights": "q4_k_m", "engine": "llama.cpp", "accelerator": "rtx-4090"}
+    found: Any = estimate({**case, "experts_on_host": "all", "host": {"memory": "64 GiB"}, "context_tokens": 8192})
+    assert found["memory"]["fits"] is False and found["memory"]["headroom_bytes"] > 0
+    assert not any("kv_cache" in one["change"] or "context_tokens" in one["change"] for one in found["repairs"])
+
+
 def test_texts_are_cut_by_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """From a quarter of 8,192 tokens to one step of 256 less than all of them."""
     wanted, asked = wanted_of({"model": "llama-3.1-8b", "accelerator": "rtx-3090", "context_tokens": 8192}), []
