@@ -488,6 +488,8 @@ def test_a_host_holds_what_is_left_and_not_the_whole_model(
     for change in offered:
         after: Any = estimate({**case, **change}, repairs=False)["memory"]
         assert after["fits"] and after["host_bytes"] <= host * 2**30
+        one = change[field] + (1 if field == "gpu_layers" else -1)  # more on the device, which it does not surely hold
+        assert estimate({**case, field: one}, repairs=False)["memory"]["chance"] < SURE  # type: ignore[index]
 
 
 def test_nothing_is_offered_that_leaves_the_host_too_little() -> None:
