@@ -99,7 +99,7 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
         },
         "memory": memory,
         **works.as_dict(),
-        "repairs": repairs_of(question, demand, memory, runs=works.runs is not False) if repairs else [],
+        "repairs": repairs_of(question, found, memory, runs=works.runs is not False) if repairs else [],
         "speed": found.speed,
         "measured": found.measured,
         **({"cold_start": found.cold_start} if found.cold_start else {}),
@@ -127,7 +127,7 @@ def runs_of(question: Question) -> Runs:
     return min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))
 
 
-def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool) -> list[Report]:
+def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool) -> list[Report]:
     """Return the changes that would make it surely fit, or run: what is tight then comes last; none where it does."""
     apart, fits = question.devices or question.asked.pools, memory.get("fits") is not False and runs
     if question.accelerator is None or apart or (fits and is_sure(memory)):
@@ -137,16 +137,18 @@ def repairs_of(question: Question, demand: Demand, memory: Report, *, runs: bool
 
     wanted = Wanted(
         facts=catalog(),
-        demand=demand,
+        demand=answer.demand,
         layout=question.layout,
         accelerator=question.accelerator,
         serving=question.serving(),
         runs=runs,
+        fits=fits,
         needed=devices if isinstance(devices := memory.get("devices_needed"), int) else None,
+        weights=sum(part.bytes for part in answer.parts if part.id == "weights"),
     )
     given = question.reader.given
     asked_again = {"engine", "accelerator"} if given.get("engine") == USUAL else {"engine"}  # which a device decides
-    every = (under_other(given, one) if asked_again & one.change.keys() else one for one in repairs(wanted, fits=fits))
+    every = (under_other(given, one) if asked_again & one.change.keys() else one for one in repairs(wanted))
     found = [repair for repair in every if repair is not None]
     return [repair._asdict() for repair in sorted(found, key=lambda repair: not repair.sure)]
 
@@ -158,7 +160,7 @@ def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
     """
     changed = {**scenario, **repair.change}
     try:
-        memory = estimate(changed, repairs=False)["memory"]
+        memory = estimate(changed, repairs=False, speed=False)["memory"]
     except ScenarioError:
         return None
     assert isinstance(memory, dict)

@@ -9,9 +9,11 @@ from calc.catalog.launchers import Launcher
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat
 from calc.derivation import INFO, Warn
 from calc.launching.command import Said, flags_of
+from calc.memory.cache_store import HOST
 from calc.performance.fabric import joined
 from calc.scenario.fields import PUBLISHED
 from calc.service.checkpoints import AS_LOADED, AS_PUBLISHED, SIXTEEN_BIT, origin, published_in
+from calc.units import GB, GIB, MIB
 
 ALL_LAYERS = "999"  # more than any model has: llama.cpp counts the head too
 PLAIN_CACHE = ("bf16", "fp16")
@@ -65,6 +67,8 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     warnings += left
     if filled.get("backend") == "aiter":  # no flag turns it on
         warnings.append(Warn("environment-needed", "start it with VLLM_ROCM_USE_AITER=1 in its environment", "backend"))
+    if launcher.id == "llama.cpp" and (backend := filled.get("backend")):
+        warnings.append(Warn("build-needed", f"take a build of llama.cpp for {backend}", "backend", INFO))
     return Served(
         launcher=launcher,
         model=model,
@@ -86,7 +90,10 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
 
 def trtllm_options(filled: Mapping[str, Any], engine: Engine) -> str:
     """Return what TensorRT-LLM has no flag for. By itself it records graphs of few sizes, and runs others without."""
-    cache = "kv_cache_config:\n  dtype: fp8\n" if filled["kv_cache"] == "fp8" else ""
+    kept = ["  dtype: fp8\n"] if filled["kv_cache"] == "fp8" else []
+    if room := in_memory(filled):
+        kept.append(f"  host_cache_size: {room // filled['accelerators']}\n")
+    cache = "kv_cache_config:\n" + "".join(kept) if kept else ""
     most = filled.get("graphs", filled.get("sequence_slots") or engine.whole("captured_sequences"))
     sizes = f"\n  enable_padding: true\n  max_batch_size: {most}\n" if most else " null\n"
     apart = "enable_attention_dp: true\n" if attends_apart(filled["parallelism"]) else ""
@@ -132,6 +139,7 @@ def choices(
     if both[1] not in PLAIN_CACHE and (engine.id == "llama.cpp" or both[0] != both[1]):
         yield "cache_v", both[1]
     yield from beside(filled)
+    yield from stored(filled, engine.id)
     if engine.id == "llama.cpp":
         yield from llama_choices(scenario, report)
 
@@ -152,6 +160,24 @@ def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         yield "adapter_rank", served_beside["rank"]
     if drafted := filled.get("speculation"):
         yield "speculation", drafting(drafted)
+
+
+def stored(filled: Mapping[str, Any], engine: str) -> Iterator[tuple[str, object]]:
+    """Iterate over the room for caches outside of the devices, as the engine counts it.
+
+    vLLM takes GiB of a replica, SGLang whole GB of a device, and llama.cpp MiB.
+    """
+    if room := in_memory(filled):
+        sizes = {"vllm": f"{room / filled['parallelism']['data'] / GIB:g}", "llama.cpp": room // MIB}
+        yield "stored_cache", sizes.get(engine, max(int(room / filled["accelerators"] / GB), 1))
+    elif "cache_offload" in filled:
+        yield "caches_on_disk", True
+
+
+def in_memory(filled: Mapping[str, Any]) -> int | None:
+    """Return the bytes of the host's memory in which caches are kept; None where it keeps none."""
+    store = filled.get("cache_offload")
+    return int(store["bytes"]) if store and store["to"] == HOST else None
 
 
 def drafting(drafted: Mapping[str, Any]) -> str:

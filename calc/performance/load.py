@@ -170,7 +170,11 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
     carrying = passes.time(step, piece) if load.mixes else passes.time(piece)
     stages = passes.layout.pipeline
-    extra = max(carrying.total - plain.total, 0.0) / stages if load.mixes else carrying.total / stages
+    read_s = (max(carrying.total - plain.total, 0.0) if load.mixes else carrying.total) / stages  # by each of them
+    # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
+    parts = min(float(stages), max(decoding, 1.0)) if load.mixes else 1.0
+    part_s = read_s * max(1.0 / together, 1.0 / parts)
+    extra, late = parts * part_s, (stages - parts) * part_s
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
     met = (min(each * load.ranks, 1.0) if load.mixes else each * passes_met(load.ranks, dense)) * load.meets
@@ -189,7 +193,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     token_s = between / passes.expected
     return State(
         running=decoding,
-        first_s=load.meets * between / 2.0 + service + queueing + wave,
+        first_s=load.meets * between / 2.0 + service + late + queueing + wave,
         waiting_s=0.0,
         queueing_s=queueing,
         burst_s=0.0,

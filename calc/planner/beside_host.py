@@ -8,6 +8,7 @@ from calc.planner.options import Miss, short
 from calc.planner.question import Question
 from calc.planning.changes import Wanted
 from calc.planning.placed_repairs import of_experts, of_layers
+from calc.planning.repairs import offered
 from calc.question import read_question
 from calc.scenario.fields import HOST_ENGINE, OF_HOST, USUAL
 from calc.service.host import stated_host, usual_processor
@@ -47,10 +48,9 @@ def divided(scenario: dict[str, object], facts: Catalog) -> dict[str, object] | 
     serving, device = read.serving(), read.accelerator
     assert serving is not None and device is not None
     wanted = Wanted(
-        facts=facts, demand=read.demand, layout=read.layout, accelerator=device, serving=serving, runs=True, needed=None
+        facts=facts, demand=read.demand, layout=read.layout, accelerator=device, serving=serving, runs=True, fits=False
     )
-    surely = wanted._replace(surely=True)
-    found = (repair for one in (surely, wanted) for way in (of_experts, of_layers) for repair in way(one))
-    if (repair := next(found, None)) is None:
-        return short(max(wanted.missing(read.demand), 0), round(device.quantity("memory") or 0))
-    return scenario | repair.change
+    found = offered((repair for way in (of_experts, of_layers) for repair in way(wanted)), 1, tight=True)
+    if not found:
+        return short(max(wanted.trial(read.demand).missing, 0), round(device.quantity("memory") or 0))
+    return scenario | found[0].change

@@ -5,23 +5,23 @@ from collections.abc import Iterator
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.choices import MARKETS
-from calc.catalog.records import Accelerator, Mixture
+from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.memory.budget import Layout
 from calc.planner.beside_host import is_beside
 from calc.planner.candidate import Candidate
 from calc.planner.devices import Devices
+from calc.planner.formats import stored, usual_formats, ways
 from calc.planner.question import Question, own_price
 from calc.planning.cost import LAUNCH, LOWEST, SOLD, newest_rent, purchase_today
 from calc.planning.layout import apart_layouts, tensor_degrees
-from calc.planning.support import place_of, runs_on, sold_in_multiples
+from calc.planning.support import sold_in_multiples
 from calc.question import read_asked
 from calc.scenario.device import read_accelerator
-from calc.scenario.fields import HOST_ENGINE, PUBLISHED, SHARING_ENGINES, USUAL
+from calc.scenario.fields import HOST_ENGINE, SHARING_ENGINES, USUAL
 from calc.scenario.layout import named_count
 from calc.scenario.model import read_model
 from calc.scenario.reader import Reader
-from calc.service.checkpoints import quantised
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as they are rented, and tensors are divided
 OWN_COUNTS = tuple(
@@ -30,8 +30,6 @@ OWN_COUNTS = tuple(
 MACHINE = 8  # devices: beyond one those of a training run are rented by the machine
 CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
 OWN = "consumer"  # what they are made for
-FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
-AWQ = "awq"  # what servers' engines go down to
 RENTED, MODIFIED = "rented", "modified"
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 MOST_REPLICAS = 10_000
@@ -123,7 +121,7 @@ def in_two_memories(question: Question, facts: Catalog, accelerator: Accelerator
     """Return the fields of a scenario with a part in the host's memory, in few bits; empty where none may be."""
     if not is_beside(question, accelerator, engine):
         return {}
-    weights = question.weights or formats(facts, HOST_ENGINE, accelerator)
+    weights = question.weights or usual_formats(facts, HOST_ENGINE, accelerator)
     return {"host": question.have["host"], "engine": HOST_ENGINE, "weights": weights[-1]}
 
 
@@ -239,46 +237,6 @@ def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> 
         purchase=question.account.purchase_price or known[1],
         rents_one=own is None and known[2],
     )
-
-
-def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:
-    """Return the engines that are tried, each with its number formats, most bits first."""
-    if question.weights:
-        return [(engine, question.weights) for engine in question.engines]
-    return [(engine, formats(facts, engine, accelerator)) for engine in question.engines]
-
-
-def formats(facts: Catalog, engine: str, accelerator: Accelerator) -> tuple[object, ...]:
-    """Return the formats that an engine's users go down to, what is published first."""
-    place = place_of(accelerator)
-    if engine == USUAL:
-        usual = [record for record in facts.engines() if accelerator.segment in record.usual_on]
-        running = [record for record in usual if runs_on(facts=facts, engine=record.id, place=place)]
-        asked = running or [facts.engine(HOST_ENGINE)]  # no server's engine runs on older devices for servers
-    else:
-        asked = [facts.engine(engine)]
-    names = [name for record in asked for name in record.formats if bits(facts, name) >= FEWEST_BITS]
-    return (PUBLISHED, *dict.fromkeys(names))
-
-
-def stored(model: object, formats: tuple[object, ...], facts: Catalog) -> Iterator[dict[str, object]]:
-    """Iterate over a model in each of the formats; before AWQ come repositories that hold it in four bits otherwise.
-
-    They can be had as they are, and of AWQ it may be that nobody has made it.
-    """
-    for weights in formats:
-        if weights == AWQ and isinstance(model, str) and model in facts.entries("models"):
-            held = quantised(facts.model(model), facts)
-            for name, repository in held.items() if AWQ not in held else ():
-                if bits(facts, name) == FEWEST_BITS:
-                    yield {"model": repository, "weights": PUBLISHED}
-        yield {"model": model, "weights": weights}
-
-
-def bits(facts: Catalog, name: str) -> float:
-    """Return the bits of an element, of a mixture those of most tensors."""
-    record = facts.weights_format(name)
-    return facts.number_format(record.base).bits if isinstance(record, Mixture) else record.bits
 
 
 def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:

@@ -7,7 +7,8 @@ from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.memory.budget import OUTPUT_TOKENS
 from calc.planner.candidate import Candidate
-from calc.planner.candidates import counts, devices, owned, placed, ways
+from calc.planner.candidates import counts, devices, owned, placed
+from calc.planner.formats import ways
 from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search

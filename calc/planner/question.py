@@ -15,7 +15,7 @@ from calc.planner.need import FIELDS as NEED
 from calc.planner.need import NO_NEED, Need, read_need
 from calc.planner.wanted import read_engines, read_models, read_weights
 from calc.scenario.fields import FIELDS, HOST_ENGINE, OF_HOST
-from calc.scenario.reader import whole
+from calc.scenario.reader import read_flag, whole
 
 WORKLOADS = ("inference", TRAINING)
 WANTS = ("models", "hardware", "layout", "limit")
@@ -206,9 +206,9 @@ def own_price(question: Question, field: str) -> float | None:
 
 def read_limits(given: Mapping[str, object], facts: Catalog) -> Limits:
     """Return what an option may not go beyond."""
-    for name in ("rent", "buy"):
-        if not isinstance(given.get(name, False), bool):
-            raise ScenarioError(f"limits.{name}", f"must be true or false, not {given[name]!r:.60}")
+    paid = {name: read_flag(given[name], f"limits.{name}") for name in ("rent", "buy") if name in given}
+    if list(paid.values()) == [False, False]:
+        raise ScenarioError("limits.buy", "must not be false where limits.rent is: what is neither rented nor bought?")
     words = {
         name: tuple(one_of(item, f"limits.{name}", known) for item in listed(given[name])) if name in given else ()
         for name, known in (("vendors", VENDORS), ("segments", SEGMENTS))
@@ -224,6 +224,6 @@ def read_limits(given: Mapping[str, object], facts: Catalog) -> Limits:
         accelerators=tuple(
             facts.accelerator(str(item), "limits.accelerators").id for item in listed(given.get("accelerators", ()))
         ),
-        rent=given.get("rent") is True,
-        buy=given.get("buy") is True,
+        rent=paid.get("rent") is True or paid.get("buy") is False,
+        buy=paid.get("buy") is True or paid.get("rent") is False,
     )

@@ -75,6 +75,8 @@ class Search(Inspection):
                 if (rest := candidate.after()) and (answer.reason == "memory" or not rest.undivided):
                     heappush(line, (open_, self.at_best(rest), order, next(self.turn), rest, None))
         self.leave_tight(option for *_, option in line if option and option.candidate.group not in found)
+        if any(self.price(option.candidate) is not None for option in found.values()):
+            self.leave_unpriced(candidate for *_, candidate, option in line if option is None)
         return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
 
     def instead(self, option: Option) -> Iterator[Candidate]:
@@ -106,6 +108,13 @@ class Search(Inspection):
         for option in options:
             if not option.is_sure:
                 self.reject(option.candidate, tight(option.chance))
+
+    def leave_unpriced(self, candidates: Iterable[Candidate]) -> None:
+        """Count candidates that are left out where cost ranks, as nobody says what they cost."""
+        reason = "price" if self.question.limits.buys else "rent"
+        for candidate in candidates if self.question.rank_by == "cost" else ():
+            if self.price(candidate) is None:
+                self.reject(candidate, Miss(reason, f"no {reason} of it is known", inf), len(candidate.scenarios))
 
     def is_last(self, option: Option) -> bool:
         """Return whether an option comes after others: it may not fit, or nobody says that its named engine runs."""

@@ -1,7 +1,6 @@
 """How surely what is served fits, by the numbers of its report and without making one, and what it lacks to be sure."""
 
-from calc.memory.runtime import Runtime
-from calc.planning.chance import chance_of_fitting, sure_bytes
+from calc.planning.chance import chance_of_fitting, free_cache, sure_bytes
 from calc.planning.served import Served
 from calc.planning.serving_report import pool_range, total_range
 
@@ -23,8 +22,9 @@ def lacking_of(served: Served) -> int:
 
 
 def spread_of(served: Served, room: int) -> tuple[int, int]:
-    """Return the bytes that are left, and by how much the range of what is needed goes beyond it."""
-    runtime, free = served.runtime, free_pool(served.runtime)
+    """Return the same as `room_of` has of a report: the bytes left, and by how much the range goes beyond them."""
+    runtime = served.runtime
+    free = free_cache(((amount.id, amount.bytes) for amount in runtime.amounts), fits=runtime.fits)
     if free is not None:
         return free, pool_range(served, free)[1] - free
     return room - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
@@ -34,12 +34,6 @@ def capacity_of(served: Served) -> int | None:
     """Return the memory of the fullest device, or of a host that works alone; None where nobody says it."""
     alone = served.serving.host if served.serving.placement.alone else None
     return alone.memory_bytes if alone else served.runtime.capacity
-
-
-def free_pool(runtime: Runtime) -> int | None:
-    """Return the bytes that are free of a cache which an engine sets aside; None where none is, or it is too small."""
-    free = (amount.bytes for amount in runtime.amounts if amount.id == "kv_pool_free")
-    return next(free, None) if runtime.fits else None
 
 
 def bytes_left(served: Served) -> int | None:

@@ -1,6 +1,6 @@
 """How likely it is that something fits: where what is computed stands in the range of what such runs need."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil, erf, exp, log, sqrt
 from typing import Any
 
@@ -36,14 +36,19 @@ def sure_bytes(*, needed_bytes: float, upper_bytes: float) -> int:
     return ceil(needed_bytes * exp(DEVIATES / END * log(1 + upper_bytes / needed_bytes)))
 
 
-def room_of(memory: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the bytes that are left, and by how much the range of what is needed goes beyond it.
+def free_cache(parts: Iterable[tuple[str, int]], *, fits: bool | None) -> int | None:
+    """Return the bytes that are free of a cache which an engine sets aside: that is the room, and not the device's.
 
-    Where an engine sets a cache aside, it is that cache which has to hold the sequences.
+    None where no cache is set aside, or where it is too small.
     """
-    parts = {part["id"]: part["bytes"] for part in memory["parts"]}
-    if memory["fits"] and "kv_pool_free" in parts:
-        return parts["kv_pool_free"], memory["kv_pool_bytes_range"][1] - memory["kv_pool_bytes"]
+    return next((size for part, size in parts if part == "kv_pool_free"), None) if fits else None
+
+
+def room_of(memory: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the bytes that are left, and by how much the range of what is needed goes beyond it."""
+    parts = ((part["id"], part["bytes"]) for part in memory["parts"])
+    if (free := free_cache(parts, fits=memory["fits"])) is not None:
+        return free, memory["kv_pool_bytes_range"][1] - memory["kv_pool_bytes"]
     return memory["headroom_bytes"], memory["device_bytes_range"][1] - memory["device_bytes"]
 
 

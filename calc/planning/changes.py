@@ -1,12 +1,14 @@
 """A change that would make a scenario of inference fit, and what it is computed from."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Weights
 from calc.memory.budget import Demand, Layout
 from calc.planning.certainty import lacking_of
+from calc.planning.fit import most_that_fit
 from calc.planning.layout import fullest
 from calc.planning.served import Served
 from calc.planning.serving import Serving
@@ -32,6 +34,24 @@ class Repair(NamedTuple):
     sure: bool  # whether it surely fits then, or is tight
 
 
+class Trial(NamedTuple):
+    """What a change leaves on the fullest device, and what it lacks: all of it in bytes."""
+
+    room: int  # left; negative where it does not fit, or the host does not hold what stands there
+    missing: int  # on the device to fit, as evenly as it grows; not above 0 where it does
+    lacking: int  # to surely fit
+
+    @property
+    def fits(self) -> bool:
+        """Whether it fits."""
+        return self.room >= 0
+
+    @property
+    def sure(self) -> bool:
+        """Whether it surely fits, and is not tight."""
+        return self.fits and self.lacking <= 0
+
+
 class Wanted(NamedTuple):
     """What does not fit, or does not run: the demand under an engine, or by the mathematics alone, on its devices."""
 
@@ -41,33 +61,38 @@ class Wanted(NamedTuple):
     accelerator: Accelerator
     serving: Serving | None
     runs: bool
+    fits: bool  # so that it is tight, and other tight ones are no help
     needed: int | None = None  # devices, at least, where that is known
-    surely: bool = False  # whether what fits has to be nearly certain to
+    weights: int = 0  # bytes of them on the fullest device, at least
 
     @property
     def engine(self) -> Engine | None:
         """The engine, None for the mathematics alone."""
         return self.serving.engine if self.serving else None
 
-    def room(self, demand: Demand, layout: Layout | None = None, serving: Serving | None = None) -> int:
-        """Return the bytes that are left on the fullest device; negative where it does not fit, or not surely."""
+    def too_small(self, device: Accelerator) -> bool:
+        """Return whether the weights alone, divided as they are, are more than a device of a kind has."""
+        beside_host = self.serving is not None and self.serving.placement.on_host
+        return self.weights > device.capacity_bytes and not beside_host
+
+    def trial(self, demand: Demand, layout: Layout | None = None, serving: Serving | None = None) -> Trial:
+        """Return what a change leaves, and what it lacks."""
         serving, layout = serving or self.serving, layout or self.layout
         if serving is None:
-            return self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
-        if not serving.fits_host(demand):
-            return -1
+            room = self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
+            return Trial(room, -room, -room)
         served = on_fullest(serving, demand, layout)
-        spare = (served.runtime.capacity or 0) - served.runtime.device
-        return min(spare, -1) if self.surely and lacking_of(served) > 0 else spare
+        room = (served.runtime.capacity or 0) - served.runtime.device
+        missing = served.runtime.missing
+        return Trial(room if serving.fits_host(demand) else min(room, -1), missing, max(missing, lacking_of(served)))
 
-    def missing(self, demand: Demand, serving: Serving | None = None) -> int:
-        """Return the bytes missing on the fullest device, as evenly as they grow; not above 0 where it fits."""
-        serving = serving or self.serving
-        if serving is None:
-            return -self.room(demand)
-        served = on_fullest(serving, demand, self.layout)
-        lacking = serving.missing(demand, self.layout, served.runtime)
-        return max(lacking, lacking_of(served)) if self.surely else lacking
+    def most(self, changed: Callable[[int], Trial], least: int, most: int) -> Iterator[tuple[int, Trial]]:
+        """Iterate over the most of something that surely fits, and the most that fits, with what is left then."""
+        known = cache(changed)
+        sizes = [lambda count: known(count).lacking, lambda count: known(count).missing]
+        for size in sizes[:1] if self.fits else sizes:
+            if found := most_that_fit(size, 0, least, most):
+                yield found, known(found)
 
     def able(
         self,
@@ -90,10 +115,10 @@ class Wanted(NamedTuple):
         )
         return found.runs is not False
 
-    def fitting(self, room: int, change: dict[str, object], message: str, cost: str) -> Iterator[Repair]:
+    def fitting(self, trial: Trial, change: dict[str, object], message: str, cost: str) -> Iterator[Repair]:
         """Yield a change where it leaves room."""
-        if room >= 0:
-            yield Repair(change, message, room, cost, sure=self.surely)
+        if trial.fits:
+            yield Repair(change, message, trial.room, cost, sure=trial.sure)
 
 
 def on_fullest(serving: Serving, demand: Demand, layout: Layout) -> Served:

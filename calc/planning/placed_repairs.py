@@ -1,18 +1,16 @@
 """What would make it fit, by where it stands: another engine or layout, the host's memory, more or other devices."""
 
 from collections.abc import Iterator
+from itertools import dropwhile
 from math import ceil
 
 from calc.catalog.records import Accelerator
 from calc.memory.placement import ON_DEVICES, Placement
-from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Wanted, under
-from calc.planning.fit import most_that_fit
+from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Trial, Wanted, under
 from calc.planning.layout import apart_layouts, best_layout
-from calc.planning.serving import Serving
 from calc.planning.support import sold_in_multiples, usual_engine
 from calc.units import GIB, show_count
 
-MOST_OTHERS = 3  # other devices that are offered
 MOST_BUILT = 16  # devices of two machines
 LEFT_TO_SYSTEM = 8  # GiB of a memory that a GPU shares, beside what it is given
 
@@ -27,7 +25,7 @@ def of_layout(wanted: Wanted) -> Iterator[Repair]:
         if other is None or other == layout or not wanted.able(engine, demand.weights, layout=other):
             continue
         words = how or f"Divide it over {other.tensor} tensor ranks and {other.pipeline} pipeline stages"
-        yield from wanted.fitting(wanted.room(demand, other), {"parallelism": other._asdict()}, words, NONE)
+        yield from wanted.fitting(wanted.trial(demand, other), {"parallelism": other._asdict()}, words, NONE)
 
 
 def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
@@ -39,15 +37,16 @@ def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
     if not device.shares_host_memory or "memory_usable" not in device.facts or is_limited(wanted):
         return
     most = int(device.facts["memory"].value) // GIB - LEFT_TO_SYSTEM
-    short = max(-wanted.room(wanted.demand), wanted.missing(wanted.demand))
-    if (size := ceil((device.capacity_bytes + short) / GIB)) <= most:
-        given = device.limited_to(size * GIB, device.memory_fact.source)
-        words = f"Let the driver give the GPU {size} GiB of the memory that they share"
-        yield from wanted.fitting(room_on(wanted, given), {"memory_limit": f"{size} GiB"}, words, NONE)
+    now = wanted.trial(wanted.demand)
+    for short in (now.lacking, now.missing):
+        if (size := ceil((device.capacity_bytes + max(short, -now.room)) / GIB)) <= most:
+            given = device.limited_to(size * GIB, device.memory_fact.source)
+            words = f"Let the driver give the GPU {size} GiB of the memory that they share"
+            yield from wanted.fitting(trial_on(wanted, given), {"memory_limit": f"{size} GiB"}, words, NONE)
 
 
 def of_attention(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over data parallelism of attention, where tensor ranks repeat what one cache holds: the first that fits.
+    """Iterate over data parallelism of attention, where tensor ranks repeat what one cache holds.
 
     Each data rank caches its own sequences alone, and all ranks share the experts, as DeepSeek-V3 is served
     (arXiv:2412.19437).
@@ -57,11 +56,10 @@ def of_attention(wanted: Wanted) -> Iterator[Repair]:
         return
     for apart in apart_layouts(wanted.demand.architecture, layout.tensor):
         apart = apart._replace(pipeline=layout.pipeline)
-        if (room := wanted.room(wanted.demand, apart)) >= 0:
-            message = f"Let {show_count(apart.data)} ranks cache sequences of their own (data parallelism of attention)"
-            change: dict[str, object] = {"parallelism": apart._asdict(), "accelerators": None}
-            yield from wanted.fitting(room, change, f"{message}, and divide the experts over all", NONE)
-            return
+        message = f"Let {show_count(apart.data)} ranks cache sequences of their own (data parallelism of attention)"
+        change: dict[str, object] = {"parallelism": apart._asdict(), "accelerators": None}
+        left = wanted.trial(wanted.demand, apart)
+        yield from wanted.fitting(left, change, f"{message}, and divide the experts over all", NONE)
 
 
 def of_engine(wanted: Wanted) -> Iterator[Repair]:
@@ -90,7 +88,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
             "graphs": None,
             "videos": None,
         }
-        yield from wanted.fitting(wanted.room(demand, layout, serving), change, f"Run it under {other.name}", NONE)
+        yield from wanted.fitting(wanted.trial(demand, layout, serving), change, f"Run it under {other.name}", NONE)
 
 
 def of_experts(wanted: Wanted) -> Iterator[Repair]:
@@ -100,14 +98,13 @@ def of_experts(wanted: Wanted) -> Iterator[Repair]:
         return
     layers = demand.architecture.layer_count
 
-    def held(count: int) -> Serving:
-        return under(serving, placement=Placement(None, layers - count))
+    def held(whole: int) -> Trial:  # one layer fewer with its experts, as none may be the most
+        return wanted.trial(demand, serving=under(serving, placement=Placement(None, layers + 1 - whole)))
 
-    if wanted.missing(demand, serving=held(0)) <= 0:
-        kept = most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1)
-        message = f"Leave the experts of {layers - kept} of {layers} layers in the host's memory"
-        room = wanted.room(demand, serving=held(kept))
-        yield from wanted.fitting(room, {"experts_on_host": layers - kept}, message, SPEED)
+    for whole, left in wanted.most(held, 1, layers):
+        away = layers + 1 - whole
+        message = f"Leave the experts of {away} of {layers} layers in the host's memory"
+        yield from wanted.fitting(left, {"experts_on_host": away}, message, SPEED)
 
 
 def leaves_nothing(wanted: Wanted) -> bool:
@@ -129,16 +126,16 @@ def of_layers(wanted: Wanted) -> Iterator[Repair]:
         return
     layers = demand.architecture.layer_count
 
-    def held(count: int) -> Serving:
-        return under(serving, placement=Placement(count))
+    def held(count: int) -> Trial:
+        return wanted.trial(demand, serving=under(serving, placement=Placement(count)))
 
-    if most := most_that_fit(lambda count: wanted.missing(demand, serving=held(count)), 0, 1, layers - 1):
+    for most, left in wanted.most(held, 1, layers - 1):
         message = f"Leave {layers - most} of {layers} layers in the host's memory"
-        yield from wanted.fitting(wanted.room(demand, serving=held(most)), {"gpu_layers": most}, message, SPEED)
+        yield from wanted.fitting(left, {"gpu_layers": most}, message, SPEED)
 
 
 def of_devices(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over the fewest devices of the kind that hold it, in a number that machines and engines are made for."""
+    """Iterate over more devices of the kind, in numbers that machines and engines are made for."""
     engine, now, least = wanted.engine, wanted.layout.devices, wanted.needed or 1
     if not sold_in_multiples(wanted.accelerator):
         return
@@ -146,10 +143,10 @@ def of_devices(wanted: Wanted) -> Iterator[Repair]:
     demand = wanted.serving.in_pieces(wanted.demand) if wanted.serving else wanted.demand
     for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
         found = best_layout(demand, count, engine) if count > now and count >= least else None
-        if found is not None and (room := wanted.room(wanted.demand, found)) >= 0:
+        if found is not None:
             change: dict[str, object] = {"accelerators": count, "parallelism": found._asdict()}
-            yield from wanted.fitting(room, change, f"Take {show_count(count)} of them", HARDWARE)
-            return
+            left = wanted.trial(wanted.demand, found)
+            yield from wanted.fitting(left, change, f"Take {show_count(count)} of them", HARDWARE)
 
 
 def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
@@ -167,17 +164,12 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
         and wanted.able(wanted.engine, wanted.demand.weights, other)
     ]
     others.sort(key=lambda item: (item.capacity_bytes, item.released))
-    if not others or room_on(wanted, others[-1]) < 0:
+    if not others or wanted.too_small(others[-1]) or not trial_on(wanted, others[-1]).fits:
         return
-    offered = 0
     left_out: dict[str, object] = {"memory_limit": None, "display": None} if is_limited(wanted) else {}
-    for other in others:
+    for other in dropwhile(wanted.too_small, others):
         change = {"accelerator": other.id, **left_out}
-        for repair in wanted.fitting(room_on(wanted, other), change, f"Take {other.name}", HARDWARE):
-            offered += 1
-            yield repair
-        if offered == MOST_OTHERS:
-            return
+        yield from wanted.fitting(trial_on(wanted, other), change, f"Take {other.name}", HARDWARE)
 
 
 def is_limited(wanted: Wanted) -> bool:
@@ -185,7 +177,7 @@ def is_limited(wanted: Wanted) -> bool:
     return wanted.accelerator != wanted.facts.accelerator(wanted.accelerator.id)
 
 
-def room_on(wanted: Wanted, other: Accelerator) -> int:
-    """Return the bytes that are left on another device; negative where it does not fit."""
+def trial_on(wanted: Wanted, other: Accelerator) -> Trial:
+    """Return what another device leaves, and what it lacks."""
     serving = under(wanted.serving, accelerator=other) if wanted.serving else None
-    return wanted._replace(accelerator=other).room(wanted.demand, serving=serving)
+    return wanted._replace(accelerator=other).trial(wanted.demand, serving=serving)

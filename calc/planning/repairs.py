@@ -15,8 +15,7 @@ from calc.catalog.records import Mixture, NumberFormat, StoredWeights, Weights
 from calc.memory.budget import OUTPUT_TOKENS, Demand
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
-from calc.planning.changes import LITTLE, NONE, QUALITY, SCOPE, SPEED, Repair, Wanted, under
-from calc.planning.fit import most_that_fit
+from calc.planning.changes import LITTLE, NONE, QUALITY, SCOPE, SPEED, Repair, Trial, Wanted, under
 from calc.planning.placed_repairs import (
     of_attention,
     of_devices,
@@ -36,19 +35,29 @@ LARGEST_SHARE = 0.95  # of a device that an engine is given without trouble
 STEP = 256  # tokens: a shorter context is a multiple of it
 LEAST_CONTEXT = 4  # a context is not cut to less than this part of it
 LEAST_PIECE = 512  # tokens of a prompt that pass at once: with fewer it is read much slower
-MOST_FORMATS = 3  # offered at once
 
 
-def repairs(wanted: Wanted, *, fits: bool) -> Iterator[Repair]:
+def repairs(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the changes after which it fits and runs, of each kind those after which it surely does, if any do.
 
-    They come as kinds of changes do, least harm first. What `fits` is tight: it needs little more, and other tight ones
-    are no help.
+    They come as kinds of changes do, least harm first. What fits is tight: it needs little more, so that what costs
+    most is no help, and what leaves it tight neither.
     """
-    kinds = KINDS[: KINDS.index(of_experts)] if fits else KINDS
+    kinds = KINDS[: KINDS.index(of_experts)] if wanted.fits else KINDS
+    if wanted.too_small(wanted.accelerator):
+        kinds = tuple(kind for kind in kinds if kind not in BESIDE_WEIGHTS)
     for kind in kinds if wanted.runs else STARTING:
-        sure = list(kind(wanted._replace(surely=True)))
-        yield from sure or (() if fits else kind(wanted))
+        yield from offered(kind(wanted), MOST_OFFERED.get(kind, 1), tight=not wanted.fits)
+
+
+def offered(found: Iterator[Repair], most: int, *, tight: bool) -> list[Repair]:
+    """Return the first changes of a kind that make it surely fit; where none does and `tight` ones help, those."""
+    sure, likely = list[Repair](), list[Repair]()
+    for repair in found:
+        (sure if repair.sure else likely).append(repair)
+        if len(sure) == most:
+            break
+    return sure or (likely[:most] if tight else [])
 
 
 def of_cache(wanted: Wanted) -> Iterator[Repair]:
@@ -64,9 +73,9 @@ def of_cache(wanted: Wanted) -> Iterator[Repair]:
         return
     if not wanted.able(engine, demand.weights, caches=(small.id, small.id)):
         return
-    room = wanted.room(demand._replace(keys=small, values=small))
+    left = wanted.trial(demand._replace(keys=small, values=small))
     change: dict[str, object] = {"kv_cache": small.id, "kv_cache_v": None}
-    yield from wanted.fitting(room, change, f"Keep the cache in {small.name}", LITTLE)
+    yield from wanted.fitting(left, change, f"Keep the cache in {small.name}", LITTLE)
 
 
 def of_share(wanted: Wanted) -> Iterator[Repair]:
@@ -75,9 +84,9 @@ def of_share(wanted: Wanted) -> Iterator[Repair]:
     if serving is None or serving.engine.id not in ("vllm", "sglang"):
         return
     if (serving.fraction or serving.engine.values.get("memory_fraction", 1)) < LARGEST_SHARE:
-        room = wanted.room(wanted.demand, serving=under(serving, fraction=LARGEST_SHARE))
+        left = wanted.trial(wanted.demand, serving=under(serving, fraction=LARGEST_SHARE))
         message = f"Give {serving.engine.name} {LARGEST_SHARE:.0%} of the device".replace("%", " %")
-        yield from wanted.fitting(room, {"memory_fraction": LARGEST_SHARE}, message, NONE)
+        yield from wanted.fitting(left, {"memory_fraction": LARGEST_SHARE}, message, NONE)
 
 
 def of_slots(wanted: Wanted) -> Iterator[Repair]:
@@ -89,14 +98,13 @@ def of_slots(wanted: Wanted) -> Iterator[Repair]:
     if serving is None or not {"slots", "sequences"} & serving.engine.values.keys():
         return
 
-    def missing(count: int) -> int:
-        return wanted.missing(wanted.demand, under(serving, slots=count))
+    def of(count: int) -> Trial:
+        return wanted.trial(wanted.demand, serving=under(serving, slots=count))
 
-    if slots := most_that_fit(missing, 0, asked, serving.most_running - 1):
-        room = wanted.room(wanted.demand, serving=under(serving, slots=slots))
+    for slots, left in wanted.most(of, asked, serving.most_running - 1):
         words = "one sequence" if slots == 1 else f"{show_count(slots)} sequences"
         yield from wanted.fitting(
-            room, {"sequence_slots": slots}, f"Set {serving.engine.name} up for {words} at most", NONE
+            left, {"sequence_slots": slots}, f"Set {serving.engine.name} up for {words} at most", NONE
         )
 
 
@@ -107,58 +115,58 @@ def of_sight(wanted: Wanted) -> Iterator[Repair]:
     if engine is None or engine.id != "vllm":
         return
     if budget is not None and budget.video_tokens and demand.videos:
-        room = wanted.room(demand._replace(videos=False))
-        yield from wanted.fitting(room, {"videos": False}, "Ask it about images and not about videos", SCOPE)
+        left = wanted.trial(demand._replace(videos=False))
+        yield from wanted.fitting(left, {"videos": False}, "Ask it about images and not about videos", SCOPE)
     alone = demand.architecture.alone
     if alone != demand.architecture and "V1" not in engine.from_era:
-        room = wanted.room(demand._replace(architecture=alone))
+        left = wanted.trial(demand._replace(architecture=alone))
         change: dict[str, object] = {"text_only": True, "videos": None}
-        yield from wanted.fitting(room, change, "Ask it about text alone, and load nothing that sees or hears", SCOPE)
+        yield from wanted.fitting(left, change, "Ask it about text alone, and load nothing that sees or hears", SCOPE)
 
 
 def of_sequences(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the most sequences that fit, where there are several."""
     demand = wanted.demand
 
-    def missing(count: int) -> int:
-        return wanted.missing(demand._replace(sequences=count))
+    def of(count: int) -> Trial:
+        return wanted.trial(demand._replace(sequences=count))
 
-    if most := most_that_fit(missing, 0, 1, demand.sequences - 1):
-        room = wanted.room(demand._replace(sequences=most))
+    for most, left in wanted.most(of, 1, demand.sequences - 1):
         words = "one sequence" if most == 1 else f"{show_count(most)} sequences"
-        yield from wanted.fitting(room, {"sequences": most}, f"Serve {words} at once", SCOPE)
+        yield from wanted.fitting(left, {"sequences": most}, f"Serve {words} at once", SCOPE)
 
 
 def of_context(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the longest context that fits, if it is not cut to less than a quarter."""
     demand = wanted.demand
 
-    def cut(steps: int) -> Demand:  # as a scenario is read that says no more than the context
+    def cut(steps: int) -> Trial:  # as a scenario is read that says no more than the context
         tokens = steps * STEP
-        return demand._replace(tokens=tokens, prompt_tokens=tokens - min(OUTPUT_TOKENS, tokens // 2))
+        return wanted.trial(demand._replace(tokens=tokens, prompt_tokens=tokens - min(OUTPUT_TOKENS, tokens // 2)))
 
     least, most = demand.tokens // LEAST_CONTEXT // STEP, (demand.tokens - 1) // STEP
     least = max(least, -(-(demand.prefix.shared_tokens + OUTPUT_TOKENS) // STEP))
-    steps = most_that_fit(lambda steps: wanted.missing(cut(steps)), 0, least, most) if least else 0
-    if not steps:
-        return
-    change: dict[str, object] = {"context_tokens": steps * STEP, "prompt_tokens": None, "output_tokens": None}
-    change["cached_tokens"] = None
-    message = f"Keep texts to {show_count(steps * STEP)} tokens"
-    yield from wanted.fitting(wanted.room(cut(steps)), change, message, SCOPE)
+    for steps, left in wanted.most(cut, least, most) if least else ():
+        change: dict[str, object] = {"context_tokens": steps * STEP, "prompt_tokens": None, "output_tokens": None}
+        change["cached_tokens"] = None
+        yield from wanted.fitting(left, change, f"Keep texts to {show_count(steps * STEP)} tokens", SCOPE)
 
 
 def of_pieces(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over the longest pieces of a prompt, of half the tokens and again, that leave room for the rest."""
     serving = wanted.serving
     tokens = serving.piece_tokens if serving else None
+    pieces = list[int]()
     while serving and tokens and (tokens := tokens // 2) >= LEAST_PIECE:
-        smaller = under(serving, batched_tokens=tokens)
-        if wanted.missing(wanted.demand, smaller) <= 0:
-            message = f"Read prompts in pieces of {show_count(tokens)} tokens"
-            room = wanted.room(wanted.demand, serving=smaller)
-            yield from wanted.fitting(room, {"batched_tokens": tokens}, message, SPEED)
-            return
+        pieces.append(tokens)
+
+    def of(halvings: int) -> Trial:
+        assert serving
+        return wanted.trial(wanted.demand, serving=under(serving, batched_tokens=pieces[-halvings]))
+
+    for count, left in wanted.most(of, 1, len(pieces)):
+        message = f"Read prompts in pieces of {show_count(pieces[-count])} tokens"
+        yield from wanted.fitting(left, {"batched_tokens": pieces[-count]}, message, SPEED)
 
 
 def of_graphs(wanted: Wanted) -> Iterator[Repair]:
@@ -166,30 +174,28 @@ def of_graphs(wanted: Wanted) -> Iterator[Repair]:
     serving = wanted.serving
     if serving is not None and serving.engine.graphs and serving.engine.values.get("cuda_graphs"):
         plain = serving.engine._replace(graphs=0)
-        room = wanted.room(wanted.demand, serving=under(serving, engine=plain.valued(plain.values)))
-        yield from wanted.fitting(room, {"graphs": False}, f"Let {plain.name} record no graphs of its kernels", SPEED)
+        left = wanted.trial(wanted.demand, serving=under(serving, engine=plain.valued(plain.values)))
+        yield from wanted.fitting(left, {"graphs": False}, f"Let {plain.name} record no graphs of its kernels", SPEED)
 
 
 def of_weights(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over the engine's number formats with fewer bytes than the weights have now, the first that fit."""
+    """Iterate over the engine's number formats with fewer bytes than the weights have now."""
     demand, facts = wanted.demand, wanted.facts
     if isinstance(demand.weights, StoredWeights):
         return
-    offered, now = 0, weights_bytes(demand, demand.weights, demand.group)
+    now = weights_bytes(demand, demand.weights, demand.group)
     for name in wanted.engine.formats if wanted.engine else BARE_FORMATS:
         weights = facts.weights_format(name)
-        if offered == MOST_FORMATS or not wanted.able(wanted.engine, weights):
+        if not wanted.able(wanted.engine, weights):
             continue
         if wanted.runs and weights_bytes(demand, weights, None) >= now:
             continue
-        for repair in wanted.fitting(
-            wanted.room(demand._replace(weights=weights, group=None)),
+        yield from wanted.fitting(
+            wanted.trial(demand._replace(weights=weights, group=None)),
             {"weights": weights.id},
             f"Take the weights in {weights.name}{loss_of(weights)}",
             QUALITY if bits_of(weights, facts) < 8 else LITTLE,
-        ):
-            offered += 1
-            yield repair
+        )
 
 
 def weights_bytes(demand: Demand, weights: Weights, group: int | None) -> int:
@@ -229,3 +235,6 @@ KINDS = (
     of_devices,
     of_other_devices,
 )
+# What leaves each device the weights that it has.
+BESIDE_WEIGHTS = (of_cache, of_share, of_slots, of_sequences, of_context, of_pieces, of_graphs)
+MOST_OFFERED = {of_layout: 2, of_sight: 2, of_weights: 3, of_other_devices: 3}  # at once; one of other kinds

@@ -36,6 +36,8 @@ PASSING = {
     "offload-activations",
     "sequence",
 }
+# Changes that leave each device the weights that it has, though not what stands beside them.
+BESIDE_WEIGHTS = PASSING | {"8-bit", "paged", "in-backward", "offload-optimizer"}
 
 AWAY = ("paged", "offload-activations", "offload-optimizer", "offload-parameters")  # to the host's memory
 

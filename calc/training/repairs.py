@@ -5,17 +5,19 @@ change of one field lets the defaults of others follow. Sizes are those that `es
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError
+from calc.memory.training.device import Device
 from calc.memory.training.plan import Plan
 from calc.planning.fit import most_that_fit
-from calc.planning.training_fit import fullest, fullest_within, stays_beyond
+from calc.planning.training_fit import fullest, fullest_within
 from calc.training.changes import (
+    BESIDE_WEIGHTS,
     HARDWARE,
     PASSING,
     PRICES,
@@ -102,13 +104,21 @@ def repairs_of(scenario: Scenario, plan: Plan, capacity: int, size: Size, *, fin
         return repair if repair and repair.sure else None
 
     every = candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning)
-    if stays_beyond(plan._replace(micro_batch=1), capacity):
-        every = (change for change in every if change.id not in PASSING)
+    useless = beside_the_point(plan._replace(micro_batch=1), capacity)
+    every = (change for change in every if change.id not in useless)
     kinds = [list(alike) for _, alike in groupby(every, key=lambda change: change.id)]
     tight = size.device <= capacity  # so that what leaves it so is no help
     found = (mildest(alike, sure) or (None if tight else mildest(alike, trial)) for alike in kinds)
     listed = [repair for repair in found if repair is not None]
     return sorted(listed, key=lambda repair: (not repair.sure, repair.change.level, devices_of(repair)))
+
+
+def beside_the_point(plan: Plan, capacity: int) -> Set[str]:
+    """Return the ids of changes that leave alone what is too much by itself: the weights, or all that stays."""
+    static = Device(plan, plan.stages[0], 0).static
+    if static["weights"] > capacity:
+        return BESIDE_WEIGHTS
+    return PASSING if sum(static.values()) > capacity else frozenset()
 
 
 def effect(change: Change, *, before: Size, after: Size, capacity: int) -> Repair:

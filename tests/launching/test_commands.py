@@ -249,15 +249,15 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
     "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
-    "--kv-cache-dtype "
+    "--kv-cache-dtype --enable-hierarchical-cache --hicache-size "
     "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
-    "llama.cpp": "-ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts",
+    "llama.cpp": "-ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --kv-cache-dtype --quantization "
-    "--speculative-config "
+    "--speculative-config --kv-offloading-size "
     "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend --nnodes --node-rank --master-addr",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
@@ -349,6 +349,52 @@ def test_what_has_no_flag_is_said() -> None:
     assert {("no-flag", "parallelism.tensor"), ("no-flag", "checkpointing")} <= codes
     large: Any = launch({"model": "deepseek-v3", "accelerator": "rtx-4090", "engine": "vllm"})
     assert "does-not-fit" in [warning["code"] for warning in large["warnings"]]
+
+
+@pytest.mark.parametrize(
+    ("engine", "more", "flags"),
+    [
+        ("vllm", {}, {"--kv-offloading-size": "32"}),
+        ("vllm", {"parallelism": {"tensor": 1, "data": 2}}, {"--kv-offloading-size": "16"}),
+        ("vllm", {"engine_version": "0.12.0"}, None),
+        ("sglang", {}, {"--enable-hierarchical-cache": "--hicache-size", "--hicache-size": "17"}),
+        ("llama.cpp", {"weights": "q8_0"}, {"--cache-ram": "32768"}),
+    ],
+)
+def test_room_for_caches_in_the_hosts_memory_is_told(
+    engine: str, more: dict[str, object], flags: dict[str, str] | None
+) -> None:
+    """32 GiB of two devices: vLLM counts GiB of a replica, SGLang GB of a device, llama.cpp MiB; TensorRT-LLM bytes."""
+    case: dict[str, Any] = {"model": "llama-3.1-8b", "engine": engine, "accelerator": "rtx-4090", "accelerators": 2}
+    answer: Any = launch({**case, "cache_offload": {"to": "host", "bytes": "32 GiB"}, **more})
+    given, unsaid = words(answer), [one["field"] for one in answer["warnings"] if one["code"] == "no-flag"]
+    assert {flag: given[given.index(flag) + 1] for flag in flags or ()} == (flags or {})
+    assert unsaid == ([] if flags else ["stored_cache"])
+
+
+def test_rooms_that_no_flag_is_of() -> None:
+    """TensorRT-LLM reads bytes of a device from its file, beside the cache's format; a disk is set up by hand."""
+    case = {"model": "llama-3.1-8b", "engine": "tensorrt-llm", "accelerator": "h100-sxm-80gb", "accelerators": 2}
+    room: dict[str, object] = {"cache_offload": {"to": "host", "bytes": "32 GiB"}}
+    for fields, kept in ((room, ""), ({**room, "kv_cache": "fp8"}, "  dtype: fp8\n")):
+        (file,) = launch({**case, **fields})["files"]  # type: ignore[misc]
+        assert file["text"].startswith(f"kv_cache_config:\n{kept}  host_cache_size: {2**34}\n")
+    disk = {"cache_offload": {"to": "disk", "bytes": "1 TB", "bandwidth": "7 GB/s"}}
+    answer: Any = launch({**case, **disk, "engine": "vllm"})
+    assert ("no-flag", "caches_on_disk") in {(one["code"], one["field"]) for one in answer["warnings"]}
+
+
+def test_a_build_for_the_backend_that_is_asked_for() -> None:
+    """llama.cpp's kernels are chosen when it is built; what a device usually has needs no word."""
+    case: dict[str, Any] = {
+        "model": "llama-3.1-8b",
+        "weights": "q8_0",
+        "engine": "llama.cpp",
+        "accelerator": "rtx-4090",
+    }
+    for more, told in (({"backend": "vulkan"}, ["take a build of llama.cpp for vulkan"]), ({}, [])):
+        warnings: Any = launch({**case, **more})["warnings"]
+        assert [one["message"] for one in warnings if one["code"] == "build-needed"] == told
 
 
 def test_kernels_of_aiter_are_turned_on_by_the_environment() -> None:

@@ -358,11 +358,35 @@ def test_nothing_that_decodes_meets_nothing() -> None:
 
 
 def test_stages_share_the_time_of_prompts() -> None:
-    """Two stages work on two chunks at a time."""
+    """Two stages work on two prompts at a time where decoding waits for them; a first token has both behind it."""
     one, two = (evenly(asked_of(100, 11), pass_s=0.01, token_s=0.0009, pipeline=count) for count in (1, 2))
-    for mixes in (False, True):
-        extra = [state(passes, load(mixes=mixes), 11.0).extra_s for passes in (one, two)]
-        assert extra[0] == pytest.approx(2 * extra[1])
+    extra = [state(passes, load(), 11.0).extra_s for passes in (one, two)]
+    assert extra[0] == pytest.approx(2 * extra[1]) == pytest.approx(0.1)
+    alone = [state(passes, load(output_tokens=0), 0.0).first_s for passes in (one, two)]
+    assert alone == pytest.approx([0.005 + 0.1] * 2)
+
+
+@pytest.mark.parametrize(
+    ("stages", "decoding", "late_s"), [(1, 11.0, 0.0), (4, 11.0, 0.0), (4, 2.0, 0.045), (4, 0.5, 0.0675)]
+)
+def test_parts_wait_at_each_stage_behind_a_prompt(stages: int, decoding: float, late_s: float) -> None:
+    """One prompt goes with one part: the others stand behind it at every stage, so that nothing is saved by stages.
+
+    Where fewer sequences decode than there are stages, those are not there to wait; the prompt itself passes all.
+    """
+    passes = evenly(asked_of(100, 5000), pass_s=0.01, token_s=0.0009, pipeline=stages)
+    found = state(passes, load(output_tokens=5000, batched_tokens=200, mixes=True), decoding)
+    assert found.extra_s + late_s == pytest.approx(0.09, rel=2e-3)
+    passed = found.first_s - found.queueing_s - found.step_s / 2
+    assert passed == pytest.approx(0.01 + 0.09, rel=0.01)
+
+
+def test_each_part_takes_of_many_prompts() -> None:
+    """Of ten prompts that share a step each of two parts has five: both stages are at work on them."""
+    passes = evenly(asked_of(10, 4), pass_s=0.01, token_s=0.001, pipeline=2)
+    found = state(passes, load(prompt_tokens=10, output_tokens=4, batched_tokens=150, mixes=True), 50.0)
+    assert passes.asked[1][1].sequences == pytest.approx(10.0)
+    assert found.extra_s == pytest.approx(0.1 / 2)
 
 
 @pytest.mark.parametrize(

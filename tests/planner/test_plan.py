@@ -569,6 +569,8 @@ def test_nothing_serves() -> None:
         ({"want": "models", "have": HOST, "need": {"requests_per_s": 1}}, "need.requests_per_s"),
         ({"want": "models", "have": PAIR, "gpu_layers": 0}, "gpu_layers"),
         ({"want": "hardware", "model": "llama-3.1-8b", "limits": {"vendors": "Nvidea"}}, "limits.vendors"),
+        ({"want": "hardware", "model": "llama-3.1-8b", "limits": {"rent": False, "buy": False}}, "limits.buy"),
+        ({"want": "hardware", "model": "llama-3.1-8b", "limits": {"rent": "no"}}, "limits.rent"),
         ({"want": "layout", "model": "gpt2", "have": {"accelerator": UNLIKE}}, "have.accelerator"),
         ({"want": "models", "engine": "vllm", "have": {"accelerator": UNLIKE}}, "engine"),
         ({"want": "models", "have": {"accelerator": [{"id": "rtx-9999"}]}}, "have.accelerator.0.id"),
@@ -802,6 +804,30 @@ def test_what_nobody_says_comes_last() -> None:
     runs = [estimate(option["scenario"])["runs"] for option in found]
     assert runs == sorted(runs, key=lambda known: known is None)
     assert True in runs and None in runs
+
+
+@pytest.mark.parametrize("trains", [False, True], ids=["serves", "trains"])
+def test_what_has_no_rent_is_counted(trains: bool) -> None:
+    """Devices of which nobody says what they cost come last; where that leaves them out, the answer says how many."""
+    asked = {"workload": "training", "method": "qlora"} if trains else {"context_tokens": 4096}
+    question = {"want": "hardware", "model": "llama-3.1-8b", "limits": {"devices": 1}, **asked}
+    few: Any = plan(question)
+    assert all(option["cost"]["rent_per_hour"] for option in few["options"])
+    assert few["rejected"]["rent"]["nearest"]["lacks"] == "no rent of it is known"
+    every: Any = plan({**question, "count": 300})
+    unpriced = [option for option in every["options"] if option["cost"]["rent_per_hour"] is None]
+    assert "rent" not in every["rejected"] and 0 < len(unpriced) <= few["rejected"]["rent"]["count"]
+    bought: Any = plan({**question, "limits": {"devices": 1, "buy": True}})
+    assert bought["rejected"]["price"]["nearest"]["lacks"] == "no price of it is known"
+
+
+def test_what_is_not_rented_is_bought() -> None:
+    """And the other way round: `false` of one limit asks for the other."""
+    question = {"want": "hardware", "model": "llama-3.1-8b", "limits": {"devices": 1}}
+    said: Any = [plan({**question, "limits": {"devices": 1, **one}}) for one in ({"buy": True}, {"rent": False})]
+    assert said[0]["options"] == said[1]["options"] and said[0]["options"][0]["cost"]["purchase"]
+    said = [plan({**question, "limits": {"devices": 1, **one}}) for one in ({"rent": True}, {"buy": False})]
+    assert said[0]["options"] == said[1]["options"] and said[0]["options"][0]["cost"]["rent_per_month"]
 
 
 @pytest.mark.parametrize("rank", ["speed", "latency", "energy"])

@@ -12,8 +12,9 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.planning import placed_repairs
 from calc.planning.chance import SURE
-from calc.planning.changes import Repair, Wanted
-from calc.planning.placed_repairs import MOST_OTHERS, of_devices, of_layout, of_other_devices, room_on
+from calc.planning.changes import Repair, Trial, Wanted
+from calc.planning.placed_repairs import of_devices, of_layout, of_other_devices, trial_on
+from calc.planning.repairs import of_context, offered
 from calc.planning.support import sold_in_multiples
 from calc.question import read_question
 
@@ -301,7 +302,9 @@ def wanted_of(case: dict[str, Any]) -> Wanted:
     """Return what a case wants of a device that it does not fit, and how many devices are known to be needed."""
     asked, facts, needed = read_question(case), catalog(), estimate(case, repairs=False)["memory"]["devices_needed"]
     assert asked.accelerator
-    return Wanted(facts, asked.demand, asked.layout, asked.accelerator, asked.serving(), runs=True, needed=needed)
+    return Wanted(
+        facts, asked.demand, asked.layout, asked.accelerator, asked.serving(), runs=True, fits=False, needed=needed
+    )
 
 
 @pytest.mark.parametrize("engine", ["none", "vllm", "llama.cpp", "transformers"])
@@ -311,7 +314,7 @@ def test_the_search_for_hardware_leaves_nothing_out(engine: str, devices: int, m
     """Devices are the fewest, and others the smallest, that a search through all of them finds."""
     case = {"model": model, "weights": "bf16", "engine": engine, "accelerator": "rtx-a6000", "accelerators": devices}
     wanted = wanted_of({**case, "sequences": sequences, "context_tokens": 8192})
-    assert list(of_devices(wanted)) == list(of_devices(wanted._replace(needed=None)))
+    assert next(of_devices(wanted), None) == next(of_devices(wanted._replace(needed=None)), None)
     device = wanted.accelerator
     larger = sorted(
         (
@@ -320,12 +323,12 @@ def test_the_search_for_hardware_leaves_nothing_out(engine: str, devices: int, m
             if (other.vendor, other.segment) == (device.vendor, device.segment)
             and other.capacity_bytes > device.capacity_bytes
             and (devices == 1 or sold_in_multiples(other))
-            and room_on(wanted, other) >= 0
+            and trial_on(wanted, other).fits
         ),
         key=lambda other: (other.capacity_bytes, other.released),
     )
     offered = [repair.change["accelerator"] for repair in of_other_devices(wanted)]
-    assert offered == [other.id for other in larger[:MOST_OTHERS]]
+    assert offered == [other.id for other in larger]
 
 
 def test_a_computer_of_one_memory_leaves_nothing_in_another() -> None:
@@ -343,15 +346,14 @@ ON_FOUR = Layout(tensor=4)
 
 
 def doubled(layout: Layout = ON_FOUR, *, experts: int, rooms: dict[Layout, int]) -> Any:
-    """Return what stands in for a wish: so many experts, and the room that each division leaves."""
+    """Return what stands in for a wish: so many experts, and the room that each division leaves; of 10 it is sure."""
     wish = SimpleNamespace(
         demand=SimpleNamespace(architecture=SimpleNamespace(experts=experts), weights=None),
         layout=layout,
         engine=None,
         serving=None,
-        surely=False,
         able=lambda *_, layout: layout in rooms,
-        room=lambda _, layout: rooms[layout],
+        trial=lambda _, layout: Trial(rooms[layout], -rooms[layout], 10 - rooms[layout]),
     )
     wish.fitting = MethodType(Wanted.fitting, wish)
     return wish
@@ -394,20 +396,115 @@ def test_no_division_is_offered_that_is_asked_for_or_does_not_fit(monkeypatch: p
 
 
 @pytest.mark.parametrize("engine", ["none", "llama.cpp", "vllm"])
-def test_room_on_another_device(engine: str) -> None:
+def test_trial_on_another_device(engine: str) -> None:
     """It is the room that the same question has there, by the mathematics and under an engine."""
     case = {"model": "llama-3.1-8b", "weights": "fp8", "engine": engine, "accelerator": "rtx-4070"}
     case |= {"weights": "q8_0"} if engine == "llama.cpp" else {}
     for other in ("rtx-4070", "rtx-4090"):
         there: Any = estimate({**case, "accelerator": other}, repairs=False)
-        assert room_on(wanted_of(case), catalog().accelerator(other)) == there["memory"]["headroom_bytes"]
+        assert trial_on(wanted_of(case), catalog().accelerator(other)).room == there["memory"]["headroom_bytes"]
 
 
 def test_llama_cpp_takes_any_number_of_devices() -> None:
     """A 70B in 8 bit needs four cards of 24 GB: who has three is offered one more."""
     case = {"model": "llama-3.3-70b", "weights": "q8_0", "engine": "llama.cpp", "accelerator": "rtx-3090"}
-    (more,) = of_devices(wanted_of({**case, "accelerators": 3}))
+    more = next(of_devices(wanted_of({**case, "accelerators": 3})))
     assert more.change["accelerators"] == 4
+
+
+def test_of_a_kind_what_surely_fits_is_offered_alone() -> None:
+    """The first of those, as many as there may be; what is tight where none is sure, unless it is tight already."""
+    sure, tight = (Repair({}, "", 0, "", sure=sure) for sure in (True, False))
+    assert offered(iter([tight, sure, tight, sure, sure]), 2, tight=True) == [sure, sure]
+    assert offered(iter([tight, tight, tight]), 2, tight=True) == [tight, tight]
+    assert offered(iter([tight, tight]), 2, tight=False) == []
+    rest = iter([sure, tight])
+    assert offered(rest, 1, tight=True) == [sure] and next(rest) is tight  # which is not asked for
+
+
+def test_the_most_that_surely_fits_and_the_most_that_fits() -> None:
+    """Each takes a byte: nine fit in 9, seven surely, as two are kept; each count is tried once for both."""
+    wanted, tried = wanted_of({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-3090"}), []
+
+    def trial(count: int) -> Trial:
+        tried.append(count)
+        return Trial(9 - count, count - 9, count - 7)
+
+    found = list(wanted.most(trial, 1, 100))
+    assert [count for count, _ in found] == [7, 9] and found[0][1].sure and not found[1][1].sure
+    assert len(tried) == len(set(tried))
+    assert [count for count, _ in wanted._replace(fits=True).most(trial, 1, 100)] == [7]  # tight is no help
+    assert list(wanted.most(trial, 10, 100)) == []
+
+
+@pytest.mark.parametrize(("model", "sequences", "beyond"), [("llama-3.1-70b", 4, True), ("llama-3.1-8b", 90, False)])
+def test_nothing_is_tried_twice_nor_what_leaves_weights_that_are_too_much(
+    model: str, sequences: int, beyond: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A 70B in 16 bit has 141 GB: a smaller cache saves it on no card of 80 GB, nor does any card of less than 141."""
+    tried: list[tuple[str, ...]] = []
+    trial = Wanted.trial
+
+    def noted(self: Wanted, demand: Any, layout: Any = None, serving: Any = None) -> Trial:
+        serving = serving or self.serving
+        own = {**vars(serving), "engine": serving.engine.graphs, "accelerator": serving.accelerator.id}
+        asked = (demand.tokens, demand.sequences, demand.weights.id, layout or self.layout, own)
+        tried.append((demand.keys.id, serving.accelerator.id, str(asked)))
+        return trial(self, demand, layout, serving)
+
+    monkeypatch.setattr(Wanted, "trial", noted)
+    case = {"model": model, "engine": "vllm", "accelerator": "h100-sxm-80gb", "context_tokens": 8192}
+    found: Any = estimate({**case, "sequences": sequences})
+    assert found["repairs"] and len(tried) == len(set(tried))
+    assert beyond == all(cache != "fp8" for cache, _, _ in tried)
+    others = {device for _, device, _ in tried} - {"h100-sxm-80gb"}
+    assert others and (not beyond or min(catalog().accelerator(other).capacity_bytes for other in others) > 141e9)
+
+
+def test_three_formats_and_three_devices_are_offered() -> None:
+    """Of many that would hold it: the first formats of the engine, and the smallest devices."""
+    case = {"model": "llama-3.1-8b", "engine": "llama.cpp", "accelerator": "rtx-3060-12gb", "context_tokens": 4096}
+    changes: Any = [repair["change"] for repair in estimate(case)["repairs"]]  # type: ignore[attr-defined]
+    assert [sum(name in change for change in changes) for name in ("weights", "accelerator")] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("model", "weights", "field", "host", "enough"),
+    [
+        ("llama-3.3-70b", "q4_k_m", "gpu_layers", 24, True),
+        ("llama-3.3-70b", "q4_k_m", "gpu_layers", 12, False),
+        ("qwen3-30b-a3b", "q8_0", "experts_on_host", 20, True),
+        ("qwen3-30b-a3b", "q8_0", "experts_on_host", 6, False),
+    ],
+)
+def test_a_host_holds_what_is_left_and_not_the_whole_model(
+    model: str, weights: str, field: str, host: int, enough: bool
+) -> None:
+    """Of 42 GB a card of 24 takes more than half: the rest fits 24 GiB of memory, which could not hold all of it."""
+    case = {"model": model, "weights": weights, "engine": "llama.cpp", "accelerator": "rtx-3090"}
+    case["host"] = {"memory": f"{host} GiB"}  # type: ignore[assignment]
+    offered = [one["change"] for one in estimate(case)["repairs"] if field in one["change"]]  # type: ignore[attr-defined]
+    assert bool(offered) == enough
+    for change in offered:
+        after: Any = estimate({**case, **change}, repairs=False)["memory"]
+        assert after["fits"] and after["host_bytes"] <= host * 2**30
+        one = change[field] + (1 if field == "gpu_layers" else -1)  # more on the device, which it does not surely hold
+        assert estimate({**case, field: one}, repairs=False)["memory"]["chance"] < SURE  # type: ignore[index]
+
+
+def test_nothing_is_offered_that_leaves_the_host_too_little() -> None:
+    """The experts of a 235B do not fit 64 GiB beside a card that has room for the rest: a smaller cache is no help."""
+    case = {"model": "qwen3-235b-a22b", "weights": "q4_k_m", "engine": "llama.cpp", "accelerator": "rtx-4090"}
+    found: Any = estimate({**case, "experts_on_host": "all", "host": {"memory": "64 GiB"}, "context_tokens": 8192})
+    assert found["memory"]["fits"] is False and found["memory"]["headroom_bytes"] > 0
+    assert not any("kv_cache" in one["change"] or "context_tokens" in one["change"] for one in found["repairs"])
+
+
+def test_texts_are_cut_by_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a quarter of 8,192 tokens to one step of 256 less than all of them."""
+    wanted, asked = wanted_of({"model": "llama-3.1-8b", "accelerator": "rtx-3090", "context_tokens": 8192}), []
+    monkeypatch.setattr(Wanted, "most", lambda *ends: asked.append(ends[2:]) or ())
+    assert list(of_context(wanted)) == [] and asked == [(8, 31)]
 
 
 def test_what_is_able_to_run_is_asked_of_the_device_at_hand() -> None:

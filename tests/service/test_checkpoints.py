@@ -6,7 +6,7 @@ import pytest
 
 from calc import estimate, plan
 from calc.catalog import catalog
-from calc.planner.candidates import stored
+from calc.planner.formats import stored
 from calc.service.checkpoints import origin, quantised
 
 

@@ -260,3 +260,18 @@ def test_changes_that_cannot_help_are_the_only_ones_left_out(
     assert repairs(asked) == found
     report: Any = estimate(asked)
     assert report["repairs"] == search.listed_repairs(asked, *search.start(asked, catalog()))
+
+
+@pytest.mark.parametrize(
+    ("more", "change"),
+    [
+        ({}, {"method": "qlora"}),
+        ({"sharding": "zero-3", "offload": ["optimizer"]}, {"offload": ["optimizer", "parameters"]}),
+    ],
+)
+def test_weights_that_are_too_much_are_made_fewer_or_moved(more: dict[str, object], change: dict[str, object]) -> None:
+    """A 70B in 16 bit has 141 GB: on a card of 80 a smaller optimizer is no help, fewer bits or the host are."""
+    case = {"workload": "training", "model": "llama-3.1-70b", "accelerator": "h100-sxm-80gb", "checkpointing": "full"}
+    report: Any = estimate({**case, **more, "sequence_tokens": 512})
+    assert any(change.items() <= one["change"].items() for one in report["repairs"])
+    assert all(one["change"].get("optimizer") is None for one in report["repairs"])

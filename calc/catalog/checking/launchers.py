@@ -35,6 +35,7 @@ CHOICES = (
     "context_tokens",
     "memory_fraction",
     "slots",
+    "stored_cache",
     "no_graphs",
     "largest_graph",
     "text_only",

@@ -1,0 +1,53 @@
+"""The number formats that are tried of a model, by engine: what is published, and what its users go down to."""
+
+from collections.abc import Iterator
+
+from calc.catalog import Catalog
+from calc.catalog.records import Accelerator, Mixture
+from calc.planner.question import Question
+from calc.planning.support import place_of, runs_on
+from calc.scenario.fields import HOST_ENGINE, PUBLISHED, USUAL
+from calc.service.checkpoints import quantised
+
+FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
+AWQ = "awq"  # what servers' engines go down to
+
+
+def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:
+    """Return the engines that are tried, each with its number formats, most bits first."""
+    if question.weights:
+        return [(engine, question.weights) for engine in question.engines]
+    return [(engine, usual_formats(facts, engine, accelerator)) for engine in question.engines]
+
+
+def usual_formats(facts: Catalog, engine: str, accelerator: Accelerator) -> tuple[object, ...]:
+    """Return the formats that an engine's users go down to, what is published first."""
+    place = place_of(accelerator)
+    if engine == USUAL:
+        usual = [record for record in facts.engines() if accelerator.segment in record.usual_on]
+        running = [record for record in usual if runs_on(facts=facts, engine=record.id, place=place)]
+        asked = running or [facts.engine(HOST_ENGINE)]  # no server's engine runs on older devices for servers
+    else:
+        asked = [facts.engine(engine)]
+    names = [name for record in asked for name in record.formats if bits(facts, name) >= FEWEST_BITS]
+    return (PUBLISHED, *dict.fromkeys(names))
+
+
+def stored(model: object, formats: tuple[object, ...], facts: Catalog) -> Iterator[dict[str, object]]:
+    """Iterate over a model in each of the formats; before AWQ come repositories that hold it in four bits otherwise.
+
+    They can be had as they are, and of AWQ it may be that nobody has made it.
+    """
+    for weights in formats:
+        if weights == AWQ and isinstance(model, str) and model in facts.entries("models"):
+            held = quantised(facts.model(model), facts)
+            for name, repository in held.items() if AWQ not in held else ():
+                if bits(facts, name) == FEWEST_BITS:
+                    yield {"model": repository, "weights": PUBLISHED}
+        yield {"model": model, "weights": weights}
+
+
+def bits(facts: Catalog, name: str) -> float:
+    """Return the bits of an element, of a mixture those of most tensors."""
+    record = facts.weights_format(name)
+    return facts.number_format(record.base).bits if isinstance(record, Mixture) else record.bits
