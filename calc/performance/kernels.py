@@ -167,7 +167,7 @@ class Kernels(DeviceLaws):
         key = operation.latent, operation.kernel
         decode = self._decodes.get(key) or self._decode_law(*key)
         rows = operation.queries * operation.heads / operation.kv_heads
-        padding = TILE_HEADS / rows if rows < TILE_HEADS else 1.0
+        padding = TILE_HEADS / rows if rows < TILE_HEADS and not self.own.heads_alone else 1.0
         keys = operation.keys + operation.queries
         if operation.window and operation.window < keys:
             keys = operation.window

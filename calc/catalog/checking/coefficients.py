@@ -39,6 +39,7 @@ BOUNDS: dict[str, Bound] = {
             "batches_adapters",
             "drafts_apart",
             "graphs_in_share",
+            "heads_alone",
             "mixes_prompts",
             "repeats_heads",
             "reserves_answers",
