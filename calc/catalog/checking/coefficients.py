@@ -46,6 +46,7 @@ BOUNDS: dict[str, Bound] = {
             "shares_prefix",
             "splits_layers",
             "state_blocks",
+            "states_on_host",
             "whole_blocks",
         ),
         FLAG,
