@@ -56,8 +56,9 @@ def setting_of(architecture: Architecture, mixture: Mixture) -> Setting:
     has_values = [any(role_of(tensor) == "value" for tensor in kind.tensors) for kind in architecture.kinds]
     queries_per_kv = 1 if attention is None else queries_of(attention)
     return Setting(
-        mixture=mixture.id,
+        mixture=mixture.id.removeprefix("ud-"),
         base=mixture.base,
+        dynamic=mixture.dynamic,
         importance_matrix=mixture.importance_matrix,
         layers=len(layers),
         values=sum(has_values[kind] for kind in layers),

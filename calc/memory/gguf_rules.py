@@ -37,6 +37,8 @@ FALCON_DOWNS = {
 EIGHT_EXPERTS = {"q2_k", "q3_k_s", "q3_k_m", "q4_k_s", "q4_k_m"}
 EIGHT_EXPERTS |= {"iq3_xxs", "iq3_xs", "iq3_s", "iq3_m", "iq4_nl", "iq4_xs"}
 ATTENTION_OUTPUT = {"q2_k": "q3_k", "iq3_xxs": "iq3_s", "q3_k_m": "q4_k", "q3_k_l": "q5_k", "iq3_m": "q4_k"}
+# MLP down of routed experts in Unsloth's dynamic mixtures, which have gate and up in the base.
+RAISED = {"q4_k": "q5_k", "q5_k": "q6_k", "q6_k": "q8_0"}
 
 
 class Setting(NamedTuple):
@@ -44,6 +46,7 @@ class Setting(NamedTuple):
 
     mixture: str
     base: str
+    dynamic: bool  # whether Unsloth's quantiser made it: of a mixture of experts it keeps all but these in 8 bit
     importance_matrix: bool
     layers: int
     values: int  # layers that have attention values
@@ -74,6 +77,8 @@ def matrix_format(asked: Setting, role: str, *, layer: int, nth: int, experts: b
     """Return the format of a layer's matrix. `nth` counts those of its role before it, which llama.cpp goes by."""
     if asked.mixture == "mxfp4_moe":
         return "mxfp4" if experts else "q8_0"
+    if asked.dynamic and asked.experts > 1:
+        return "q8_0" if not experts else RAISED[asked.base] if role == "down" else asked.base
     if asked.mixture in LOWEST:
         return lowest_format(asked, role, nth)
     index = layer if asked.experts > 1 else nth

@@ -2,10 +2,11 @@
 
 from calc.performance.device_laws import PLAIN
 from calc.performance.kernels import FEW_ROWS
-from calc.performance.operations import Attention, Copy, Counted, Pass, Product, Recurrence
+from calc.performance.operations import Attention, Copy, Counted, HostCopy, Pass, Product, Recurrence
 from calc.performance.schedules import Schedule
 
 UNPACKED_BYTES = 2.0  # of an element of 16 bit
+STATES_ON_HOST = "states_on_host"
 PROMPTS = "prompts"  # of coefficients: in passes that carry prompts
 
 
@@ -51,6 +52,8 @@ def copies_of_states(operations: Pass, schedule: Schedule, *, prompts: bool) -> 
             moved = schedule.of("state_passes", kinds) * operation.state_bytes / 2.0  # which is read and written
             copied = Copy("Copies of states", moved, schedule.of("state_kernels", kinds))
             found.append(Counted(copied, times))
+            if STATES_ON_HOST in schedule.values and schedule.of(STATES_ON_HOST, kinds):  # no kernel here updates them
+                found.append(Counted(HostCopy("States to the host and back", operation.state_bytes / 2.0), 2.0 * times))
     return tuple(found)
 
 

@@ -52,8 +52,8 @@ class DeviceLaws:
         self.bandwidth = accelerator.quantity("bandwidth") or 0.0
         self.least_rows = self.family.least_rows
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
-        lanes = accelerator.quantity("fp32")
-        self.unit_clocks = lanes / (2.0 * self.family.lanes) if lanes else inf  # a second, of all compute units
+        lanes, clock = accelerator.quantity("fp32"), accelerator.quantity("clock")
+        self.unit_clocks = self.units * clock if clock else lanes / (2.0 * self.family.lanes) if lanes else inf
         self.cycles = self.unit_clocks if accelerator.quantity("unit_threads") else inf  # of those that are CUDA's
         self._products: dict[str, ProductLaw] = {}
         self._experts: dict[str, ExpertsLaw] = {}

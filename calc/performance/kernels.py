@@ -13,6 +13,7 @@ from calc.performance.device_laws import (
     LATENT_PREFILL,
     MESSAGE,
     PLAIN,
+    PLAIN_KERNELS,
     POINTWISE,
     PREFILL,
     PRODUCT,
@@ -52,6 +53,7 @@ UNPACKED = ("w4a16", "w8a16")  # weights are unpacked in registers, and multipli
 UNPACKED_ROWS = 0.4  # of the rows of a whole group's: 16 for 64, at 0.62 of the rate (arXiv:2402.13499)
 EXPERT_PRODUCTS = 2  # of each expert: gate and up together, and down
 READ_SHARPNESS = 8.0  # of memory and compute units, whichever gives fewer bytes: nearly all of what the slower gives
+PLAIN_CODES = ("q4-0", "q8-0")  # packed weights whose codes are multiplied as they are, with one scale for a block
 FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX_BATCH_SIZE
 
 
@@ -95,14 +97,20 @@ class Kernels(DeviceLaws):
         rows = m if m > least or self.in_integers(kernel) else least
         moved = weight_bytes + io_bytes
         if m <= FEW_ROWS and self.own.vector_start_s:
-            reading = self.vector_read_s(moved, law.read)
+            reading = self.vector_read_s(moved, law.read, n * k, kernel)
             return self.own.vector_start_s + blend(reading, 2.0 * m * n * k / law.rate, law.sharpness)
         seconds = product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=moved)
-        return max(seconds, self.own.vector_start_s + self.vector_read_s(moved, law.read))  # no less than of few rows
+        return max(seconds, self.own.vector_start_s + self.vector_read_s(moved, law.read, n * k, kernel))  # of few rows
 
-    def vector_read_s(self, size_bytes: float, read: float) -> float:
-        """Return the seconds in which kernels for a few rows read weights: as memory gives them, or as units ask."""
-        return blend(size_bytes / read, size_bytes / self.asked, READ_SHARPNESS)
+    def vector_read_s(self, size_bytes: float, read: float, weights: float, kernel: str) -> float:
+        """Return the seconds in which kernels for a few rows read weights, which wait for the slowest of three.
+
+        Memory gives them, compute units ask for them, and take apart the bits of packed ones.
+        """
+        reading = blend(size_bytes / read, size_bytes / self.asked, READ_SHARPNESS)
+        if not self.own.vector_weights or kernel in PLAIN_KERNELS or kernel in PLAIN_CODES:
+            return reading
+        return blend(reading, weights / (self.own.vector_weights * self.unit_clocks), READ_SHARPNESS)
 
     def cast_s(self, operation: Product) -> float:
         """Return the part of a product's seconds in which its operand is brought to the format of the weights."""
@@ -141,7 +149,9 @@ class Kernels(DeviceLaws):
             idle = tiled_rows(rows=rows, touched=operation.touched, tile=tile) - rows
             rows += self.own.expert_idle_share * idle
         flops = 2.0 * rows * operation.matrices * operation.n * operation.k
-        worked = blend(self.vector_read_s(operation.weight_bytes, law.read), flops / law.rate, law.sharpness)
+        weights = operation.touched * operation.matrices * operation.n * operation.k
+        reading = self.vector_read_s(operation.weight_bytes, law.read, weights, operation.kernel)
+        worked = blend(reading, flops / law.rate, law.sharpness)
         beside = self.own.expert_passes * operation.io_bytes / law.read
         return starts * self.own.vector_start_s + worked + beside
 
@@ -167,7 +177,7 @@ class Kernels(DeviceLaws):
         key = operation.latent, operation.kernel
         decode = self._decodes.get(key) or self._decode_law(*key)
         rows = operation.queries * operation.heads / operation.kv_heads
-        padding = TILE_HEADS / rows if rows < TILE_HEADS else 1.0
+        padding = TILE_HEADS / rows if rows < TILE_HEADS and not self.own.heads_alone else 1.0
         keys = operation.keys + operation.queries
         if operation.window and operation.window < keys:
             keys = operation.window

@@ -13,6 +13,7 @@ class OwnKernels(NamedTuple):
     fp4_share: float = 0.0  # the same of its rate in FP4, where weights are packed so
     vector_start_s: float = 0.0  # of kernels for a few rows
     vector_bytes: float = 0.0  # that a compute unit reads in a cycle by them, at most; 0: as memory gives them
+    vector_weights: float = 0.0  # that a compute unit unpacks in a cycle by them, at most; 0: as fast as it reads
     state_share: float = 0.0  # of a device's FP32 rate, at which states are updated token by token
     state_step_s: float = 0.0  # of a token, which waits for the one before it
     expert_tile: float = (
@@ -22,6 +23,7 @@ class OwnKernels(NamedTuple):
     expert_kernels: float = 0.0  # that a layer's routed experts take then, from choosing them to adding up
     expert_passes: float = 0.0  # over what they read and write, by these kernels
     experts_in_turn: float = 0.0  # kernels of each expert's product, which are launched one by one; 0: all at once
+    heads_alone: float = 0.0  # 1: threads attend to each query head of a decoding token for itself, not matrix units
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, where one unit walks over all keys of a head

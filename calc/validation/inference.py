@@ -23,7 +23,9 @@ FORMATS = {
     "int4 (4-bit)": "awq",
     "int8": "int8",
 }
-# Unsloth's dynamic mixtures give a few tensors more bits than the mixture of that name.
+# Unsloth's dynamic mixtures of older models give a few tensors more bits than the mixture of that name; of
+# those of 2026 the catalogue knows the rules.
+DYNAMIC_SINCE = "2026-01"
 DYNAMIC = {
     "q2_k_xl": "q2_k",
     "q3_k_xl": "q3_k_m",
@@ -114,7 +116,11 @@ def accelerator_of(row: Row) -> str | None:
 
 def weights_of(row: Row) -> str:
     """Return the contract's name of a row's number format."""
-    name = row["quant"].lower().removeprefix("unsloth-dynamic-").removeprefix("ud-")
+    name = row["quant"].lower().removeprefix("unsloth-dynamic-")
+    if name.startswith("ud-"):
+        if catalog().lookup("mixtures", name) and catalog().model(model_of(row)).released >= DYNAMIC_SINCE:
+            return catalog().mixture(name).id
+        name = name.removeprefix("ud-")
     name = DYNAMIC.get(name, name)
     if name == PUBLISHED:
         return name

@@ -139,6 +139,7 @@ def test_what_mixtures_of_two_bits_raise(mixture: str, shared: int, values: str,
     asked = Setting(
         mixture=mixture,
         base=mixture,
+        dynamic=False,
         importance_matrix=True,
         layers=32,
         values=32,
@@ -149,6 +150,32 @@ def test_what_mixtures_of_two_bits_raise(mixture: str, shared: int, values: str,
     )
     assert lowest_format(asked, "value", 0) == values
     assert [lowest_format(asked, "down", nth) for nth in (3, 4)] == [first, later]
+
+
+@pytest.mark.parametrize(
+    ("mixture", "experts", "down"),
+    [("UD-Q4_K_XL", "q4_k", "q5_k"), ("UD-Q5_K_XL", "q5_k", "q6_k"), ("UD-Q6_K", "q6_k", "q8_0")],
+)
+def test_dynamic_mixtures_keep_all_but_experts_in_8_bit(mixture: str, experts: str, down: str) -> None:
+    """Qwen3.6 35B A3B as those say who read its file (gittensor-ai-lab/sparkinfer, pull requests 245, 308 and 360)."""
+    (whole,) = stages(read_config(Config(config_of("qwen3.6-35b-a3b"))), 1)
+    found = {tensor.name: one.id for tensor, _, one in mixed_tensors(whole, catalog().mixture(mixture))}
+    routed = {name.rpartition("experts")[2]: one for name, one in found.items() if ".experts." in name}
+    assert routed == {".gate_proj.weight": experts, ".up_proj.weight": experts, ".down_proj.weight": down}
+    beside = ("linear_attn.in_proj_qkv.weight", "linear_attn.out_proj.weight", "self_attn.q_proj.weight")
+    assert {found[name] for name in beside} == {found["mlp.shared_expert.down_proj.weight"]} == {"q8_0"}
+    assert found["lm_head.weight"] == "q6_k"
+
+
+def test_a_dynamic_mixture_is_about_as_large_as_published() -> None:
+    """Gemma 4 26B A4B is 17.1 GB in UD-Q4_K_XL; some layers have more bits than the rules here."""
+    assert weights_bytes("gemma-4-26b-a4b", "UD-Q4_K_XL", importance_matrix=True) == pytest.approx(17.1e9, rel=0.03)
+
+
+def test_dynamic_mixtures_of_dense_models_have_the_rules_of_their_name() -> None:
+    """Unsloth raises a few tensors more, which nobody has listed."""
+    sizes = [weights_bytes("qwen3.6-27b", name, importance_matrix=True) for name in ("UD-Q4_K_XL", "Q4_K_M")]
+    assert sizes[0] == sizes[1]
 
 
 def test_falcon_s_output_matrix_has_a_rule_of_its_own() -> None:

@@ -52,6 +52,16 @@ def test_llama_cpp_gathers_states_of_delta_nets() -> None:
     assert passes("llama.cpp", "rtx-5090", SPACE, prompts=True) == 2
 
 
+@pytest.mark.parametrize(("device", "kind", "times"), [("arc-pro-b70-32gb", SPACE, 48), ("rtx-5090", SPACE, 0)])
+def test_states_that_no_kernel_updates_go_to_the_host_and_back(device: str, kind: str, times: int) -> None:
+    """llama.cpp under SYCL has no SSM_SCAN (pull request 21163): each of 24 states is copied twice."""
+    update = Recurrence("State", kind, tokens=1.0, sequences=1.0, flops=1.0, state_bytes=2.0)
+    found = copies_of_states((Counted(update, 24),), schedule("llama.cpp", device), prompts=False)
+    assert [item.times for item in found if item.operation == HostCopy("States to the host and back", 1.0)] == (
+        [times] if times else []
+    )
+
+
 def test_each_crossing_to_the_host_is_waited_for() -> None:
     """Sixty-two crossings of no bytes take 62 × 20 µs longer than with crossings that wait for nothing."""
     own = schedule("llama.cpp", "rtx-4090")

@@ -239,7 +239,12 @@ def test_own_kernels_for_a_few_rows_start_sooner() -> None:
 
 @pytest.mark.parametrize(
     ("name", "reached"),
-    [("a100-sxm-40gb", 6 * 108 * 1.41e9), ("h100-sxm-80gb", 6 * 132 * 1.98e9), ("rtx-4090", 1.008e12)],
+    [
+        ("a100-sxm-40gb", 6 * 108 * 1.41e9),
+        ("h100-sxm-80gb", 6 * 132 * 1.98e9),
+        ("rtx-4090", 1.008e12),
+        ("mi50-32gb", 6 * 60 * 1.746e9),
+    ],
 )
 def test_few_rows_are_read_as_memory_gives_or_units_ask(name: str, reached: float) -> None:
     """With 6 bytes a cycle and unit an A100 and an H100 ask for half of what memory gives, a GeForce for all of it."""
@@ -248,6 +253,17 @@ def test_few_rows_are_read_as_memory_gives_or_units_ask(name: str, reached: floa
     row = Product("up_proj", 1.0, 14336, 4096, "bf16", size, 0.0)
     taken = size / Kernels(device, "", OwnKernels(vector_start_s=1e-9, vector_bytes=6.0)).seconds(row)
     assert 0.85 * reached < taken < 1.002 * reached
+
+
+@pytest.mark.parametrize(("kernel", "bytes_each", "unpacked"), [("q4-k", 0.5625, True), ("q4-0", 0.5625, False)])
+def test_units_take_weights_apart_as_fast_as_they_can(kernel: str, bytes_each: float, unpacked: bool) -> None:
+    """Nine weights a cycle of each of an M1 Max's 32 cores is half of what memory gives in Q4_K; Q4_0 has no minima."""
+    device, count = catalog().accelerator("m1-max-64gb"), 14336.0 * 4096
+    row = Product("up_proj", 1.0, 14336, 4096, kernel, bytes_each * count, 0.0)
+    seconds = Kernels(device, "", OwnKernels(vector_start_s=1e-9, vector_weights=9.0)).seconds(row)
+    limit = count / (9 * 32 * 1.296e9)
+    assert (limit < seconds < 1.1 * limit) == unpacked
+    assert unpacked or seconds < 0.7 * limit
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,14 @@ def test_attention_of_the_next_tokens(queries: float, padding: float, latent: bo
     assert device(known).seconds(operation) == pytest.approx(expected)
 
 
+def test_heads_that_threads_attend_to_one_by_one_leave_no_rows_empty() -> None:
+    """Without matrix instructions an engine's arithmetic is that of its query heads, whatever they share."""
+    found = Kernels(CARD, own=OwnKernels(heads_alone=1.0))
+    found.take(law("decode", "bf16", key_s=0.0, turn_s=0.0))
+    operation = ATTENTION._replace(queries=1.0)
+    assert found.seconds(operation) == pytest.approx(1 + worked(1e9, operation.flops))
+
+
 @pytest.mark.parametrize(("window", "keys"), [(None, 1024), (100, 100), (5000, 1024)])
 def test_keys_that_are_walked(window: int | None, keys: int) -> None:
     """A window's, or up to 1,024 that kernels take side by side."""

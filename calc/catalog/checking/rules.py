@@ -184,6 +184,7 @@ MIXTURE_RULES: Rules = {
     "aliases": (list,),
     "base": (str,),
     "importance_matrix?": (bool,),
+    "dynamic?": (bool,),  # of Unsloth's quantiser
     "perplexity?": (int, float),  # what it adds to that of Llama 3 8B, as llama-quantize prints it
     "summary": (str,),
     "source": (str,),

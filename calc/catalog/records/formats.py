@@ -44,6 +44,7 @@ class Mixture(NamedTuple):
     stored_as: Callable[[str], NumberFormat]  # finds a number format by its id
     native: str = ""  # no device computes in one: weights are unpacked
     perplexity: float = 0.0  # added to that of Llama 3 8B; 0 where nobody measured it
+    dynamic: bool = False  # whether Unsloth's quantiser makes it, which chooses by rules of its own
     experts: str = ""  # the number format of a model's experts, where its files keep them as they are published
 
 
