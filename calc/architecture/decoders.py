@@ -60,6 +60,15 @@ def windowed(config: Config, attention: Attention, kind: str) -> Attention:
     return attention._replace(window_tokens=window if kind == SLIDING else None)
 
 
+def rotary_dim(config: Config, head_dim: int) -> int | None:
+    """Return how many elements of a head are rotated where the config names a share of them, None for all."""
+    parameters = config.values.get("rope_parameters")
+    places = (config.values, parameters if isinstance(parameters, Mapping) else {})
+    shares = (place.get(name) for place in places for name in ("partial_rotary_factor", "rotary_pct"))
+    share = next((share for share in shares if isinstance(share, int | float) and 0 < share < 1), None)
+    return None if share is None else max(int(share * head_dim), 1)
+
+
 def rope_factors_of(config: Config, kinds: Sequence[Layer]) -> int:
     """Return how many factors of rotary frequencies llama.cpp's converter writes: Llama 3.1's, or Phi's long and short.
 
@@ -189,7 +198,9 @@ def llama_like(
     `rotated` are the kinds of layers with rotary positions.
     """
     hidden = config.hidden()
-    attention = Attention(*heads_of(config, hidden), joined=joined, fused=fused, soft_cap=soft_cap)
+    heads = heads_of(config, hidden)
+    turned = rotary_dim(config, heads[2])
+    attention = Attention(*heads, joined=joined, fused=fused, soft_cap=soft_cap, rotary_dim=turned)
     feeds = feeds_of(config, sparse if experts else lambda _: False)
 
     def mixer(kind: str) -> Mixer:
@@ -251,7 +262,14 @@ def gpt_like(
     """Read a decoder with LayerNorms and a plain MLP, as GPT-2 has; the arguments are what families differ in."""
     feed = dense(hidden, width, gated=False, bias=mlp_bias, activation=activation)
     around = norms(hidden, *layer_norms, bias=norm_bias)
-    attention = Attention(*heads, rotary=rotary, joined=joined, fused=fused, wide_softmax=wide_softmax)
+    attention = Attention(
+        *heads,
+        rotary=rotary,
+        joined=joined,
+        fused=fused,
+        wide_softmax=wide_softmax,
+        rotary_dim=rotary_dim(config, heads[2]),
+    )
 
     def mixer(kind: str) -> Mixer:
         shape = windowed(config, attention, kind)

@@ -29,6 +29,12 @@ class Attention(NamedTuple):
     soft_cap: bool = False  # scores pass a hyperbolic tangent
     wide_softmax: bool = True  # written out, the softmax is FP32; else of the type of the scores
     normed_together: bool = False  # queries and keys are normed over all heads at once
+    rotary_dim: int | None = None  # elements of a head that are rotated; None: all of them
+
+    @property
+    def rotated(self) -> int:
+        """The elements of a head that are rotated: each position has a sine and a cosine for two of them."""
+        return (self.rotary_dim or self.head_dim) if self.rotary else 0
 
     @property
     def kind(self) -> str:

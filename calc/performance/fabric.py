@@ -12,6 +12,7 @@ DEVICE, HOST, STAGED, NETWORK = "device", "host", "staged", "network"  # kinds o
 MOST_SWITCHED = 4  # devices up to which a switch leaves sums to the devices (NCCL on an H200; five on a B200)
 MOST_TOGETHER = 8  # devices of which large messages were measured
 PLAIN_HOST, PLAIN_NETWORK, LINKED_NETWORK = "pcie-4-x16", "ethernet-100", "infiniband-ndr"
+BESIDE = "nvlink-c2c"  # of a Grace processor and the GPUs beside it
 
 
 class Joined(NamedTuple):
@@ -71,6 +72,13 @@ def own_link(accelerator: Accelerator) -> Link | None:
 
 
 def host_link(accelerator: Accelerator) -> Link:
+    """Return what joins a device to its host: on a superchip a link to the processor beside it, else PCIe."""
+    if accelerator.text("form") == "superchip":
+        return catalog().link(BESIDE)
+    return slot(accelerator)
+
+
+def slot(accelerator: Accelerator) -> Link:
     """Return the PCIe of a device; where no source says which, that of most."""
     generation, _, lanes = accelerator.text("pcie").partition(" x")
     name = f"pcie-{generation.partition('.')[0]}-x{lanes}"
@@ -85,7 +93,7 @@ def is_bridge(link: Link) -> bool:
 def usual_link(accelerator: Accelerator) -> Link:
     """Return what joins devices as they are sold: a link of their own, or PCIe. A bridge is bought apart."""
     own = own_link(accelerator)
-    return host_link(accelerator) if own is None or is_bridge(own) else own
+    return slot(accelerator) if own is None or is_bridge(own) else own
 
 
 def most_joined(accelerator: Accelerator, link: Link) -> int:
@@ -173,7 +181,7 @@ def joined(
     """
     link = link or usual_link(accelerator)
     if is_bridge(link) and ranks > most_joined(accelerator, link):
-        link = host_link(accelerator)
+        link = slot(accelerator)
     own = accelerator.id in link.accelerators
     peak = accelerator.link_bytes_per_s_one_way if own else None
     peak = peak or link.bytes_per_s_one_way

@@ -24,9 +24,9 @@ class Pace:
         self.tensor_hidden = self.of("tensor_hidden")
         self.kernel_s = self.of("fused_kernel_s" if plan.choices.compiled else "kernel_s")
         self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
-        attention = 1.0
+        attention = self.of("unpaged_share") if plan.choices.flash else 1.0
         if plan.choices.flash and plan.scheme.compute < FP32 and plan.attention_kernel != NEWEST_TILES:
-            attention = self.of("flash_2_share")
+            attention *= self.of("flash_2_share")
             if plan.attention_kernel == FIRST_TILES:
                 attention *= self.of("flash_1_share")
         if plan.layout.context > 1 and plan.context_exchange == RING:

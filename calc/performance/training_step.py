@@ -42,7 +42,8 @@ class MicroBatch(NamedTuple):
     device: float  # kernels that compute or move
     launch: float  # of all kernels by the host, beside the device
     waiting: float  # collectives that computation waits for
-    behind: float  # collectives and copies behind which it computes
+    behind: float  # collectives behind which it computes
+    copied: float  # what crosses PCIe: engines of its own copy it, beside everything
     last: float  # collectives of a step's last micro-batch alone, behind its backward pass
     backward_share: float
     hand_over: float
@@ -58,7 +59,7 @@ class MicroBatch(NamedTuple):
         if last and self.last:
             backward = busy * self.backward_share
             busy += hidden(backward, self.last, overlap) - backward
-        return busy
+        return max(busy, self.copied)
 
 
 class StepTime(NamedTuple):
@@ -123,7 +124,7 @@ def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBa
     """Return the seconds of a micro-batch on a stage.
 
     Sums of tensor ranks and tokens on their way to experts are waited for, but for what a trainer hides behind
-    products. Parameters, gradients, keys and values of other ranks, and what crosses PCIe, go behind computation.
+    products. Parameters, gradients, and keys and values of other ranks go behind computation.
     """
     whole, device = of.micro_batch, pace.seconds(of.micro_batch, *ON_DEVICE)
     waiting = (1 - pace.tensor_hidden) * sent_s(whole.sent, TENSOR) + sent_s(whole.sent, EXPERT)
@@ -132,7 +133,8 @@ def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBa
         device=device,
         launch=whole.launches * pace.kernel_s,
         waiting=waiting,
-        behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) + pace.seconds(whole, COPIED),
+        behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True),
+        copied=pace.seconds(whole, COPIED),
         last=sent_s(of.reduced.sent, others=True),
         backward_share=1 - pace.seconds(of.forward, *ON_DEVICE) / max(device, 1e-12),
         hand_over=virtual_stages * sent_s(whole.sent, PIPELINE),

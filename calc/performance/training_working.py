@@ -48,9 +48,10 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
             source=source,
         ),
         Step(
-            "… with what is sent behind it",
-            r"\max(t, t_{\text{behind}}) + (1 - o) \cdot \min(t, t_{\text{behind}})",
-            f"max({shown(busy)}, {shown(one.behind)}) + (1 − {overlap:g}) × min({shown(busy)}, {shown(one.behind)})",
+            "… with what is sent behind it, and copied beside it",
+            r"\max(\max(t, t_{\text{behind}}) + (1 - o) \cdot \min(t, t_{\text{behind}}), t_{\text{copied}})",
+            f"max(max({shown(busy)}, {shown(one.behind)})"
+            f" + (1 − {overlap:g}) × min({shown(busy)}, {shown(one.behind)}), {shown(one.copied)})",
             each,
             unit="s",
             source=source,

@@ -36,7 +36,7 @@ def line_of(step: StepTime) -> Line:
             (lanes.MEMORY, lanes.MOVED, count * pace.seconds(one.whole, MOVED, UNPACKED)),
         ]
     )
-    sent = count * (one.waiting + one.behind + one.hand_over) + one.last
+    sent = count * (one.waiting + one.behind + one.copied + one.hand_over) + one.last
     rest = [
         Piece(lanes.HOST, lanes.HOSTED, 0.0, count * one.launch),
         Piece(lanes.LINKS, lanes.SENT, 0.0, min(sent, busy)),

@@ -68,6 +68,8 @@ def check_gathering(plan: Plan) -> None:
         raise ScenarioError("gather_dtype", message)
     if plan.choices.gathered and not plan.sequence_parallel:
         raise ScenarioError("gathered_inputs_kept", "needs sequence_parallel, without which nothing is gathered")
+    if plan.choices.weights_kept and plan.stage_of_zero != PARAMETERS:
+        raise ScenarioError("gathered_weights_kept", "needs sharding zero-3, without which nothing is gathered")
     if plan.choices.narrow_inputs and plan.scheme.id != "fp8-mixed":
         raise ScenarioError(
             "narrow_inputs_kept", 'needs precision "fp8-mixed", under which matrices multiply in 8 bits'

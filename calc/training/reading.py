@@ -138,6 +138,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             gathered=reader.flag("gathered_inputs_kept"),
             narrow_inputs=reader.flag("narrow_inputs_kept"),
             weighted_inside=reader.flag("experts_weighted_inside"),
+            weights_kept=reader.flag("gathered_weights_kept"),
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
         compile_stated=compiled is not None,

@@ -86,6 +86,8 @@ NOTES: dict[str, dict[str, object]] = {
     "adapters in FP32": {"adapter_dtype": "fp32"},
     "base in BF16": {"base_weights": "bf16"},
     "base in FP32": {"base_weights": "fp32"},
+    "gathered in FP32": {"gather_dtype": "fp32"},
+    "made outside zero.Init": {"gathered_weights_kept": True},
     "filled sequences": {"varied_lengths": False},
     "padded, with a mask": {"padding_mask": True},
     "logits held": {"keep_logits": True},

@@ -267,13 +267,13 @@ def test_experts_are_filled_up_to_tiles() -> None:
 
 
 def test_vllm_stores_experts_as_they_are_filled_up() -> None:
-    """What the file of gpt-oss has, and 192 columns more than 2,880 of each expert, in multiples of 256."""
+    """What the file of gpt-oss has, 192 columns more than 2,880 of each expert, and the table of positions."""
     asked = {"model": "gpt-oss-20b", "weights": "mxfp4", "accelerator": "h100-sxm-80gb"}
     file, held = (
         estimate({**asked, "engine": engine})["memory"]["parts"][0]["bytes"]
         for engine in ("none", "vllm")  # type: ignore[index,call-overload]
     )
-    assert held - file == pytest.approx(24 * 32 * 3 * 2880 * 192 * 4.25 / 8, rel=1e-9)
+    assert held - file == pytest.approx(24 * 32 * 3 * 2880 * 192 * 4.25 / 8 + 131072 * 64 * 2, rel=1e-9)
 
 
 def test_tensorrt_llm_takes_its_share_of_what_is_free() -> None:
@@ -556,3 +556,34 @@ def test_a_context_that_talks_to_others_is_larger(layout: Layout, linked: int) -
     both = {"runtime_context": 300.0, "runtime_context_linked": 500.0}
     assert driver_amount(case(layout=layout, **both)).bytes == linked
     assert driver_amount(case(layout=layout, runtime_context=300.0)).bytes == 300
+
+
+@pytest.mark.parametrize(
+    ("model", "weights", "tensor", "more"),
+    [
+        ("llama-3.1-8b", "bf16", 1, 131072 * 128 * 2),
+        ("llama-3.1-8b", "bf16", 2, 131072 * 128 * 2),  # each rank has all of the table
+        ("qwen3-8b", "bf16", 1, 40960 * 128 * 2),
+        ("deepseek-v3", "bf16", 16, 163840 * 64 * 2),
+        ("deepseek-v3", "fp8", 8, 163840 * 64 * 2 + 61 * 16 * 256 * 512 * 2),
+    ],
+)
+def test_vllm_makes_a_table_of_positions_and_copies_what_it_absorbs(
+    model: str, weights: str, tensor: int, more: int
+) -> None:
+    """Positions times rotated elements in two bytes; of stored 8 bits the matrices of latent attention in 16 bit."""
+    asked = {"model": model, "weights": weights, "parallelism": {"tensor": tensor}}
+    bare, served = (estimate({**asked, "engine": engine}, repairs=False) for engine in ("none", "vllm"))
+    bare_bytes, served_bytes = (
+        next(part["bytes"] for part in found["memory"]["parts"] if part["id"] == "weights")  # type: ignore[index]
+        for found in (bare, served)
+    )
+    assert served_bytes - bare_bytes == more
+
+
+def test_a_share_of_a_head_is_rotated() -> None:
+    """GLM-4 rotates half of each head, Qwen3 Next a quarter of 256, DeepSeek-V3 64 elements, GPT-2 none."""
+    asked = {"glm-4-9b": 64, "qwen3-next-80b-a3b": 64, "deepseek-v3": 64, "gpt2": 0, "llama-3.1-8b": 128}
+    for model, rotated in asked.items():
+        kinds = known_architecture(catalog(), model).kinds
+        assert {kind.attention.rotated for kind in kinds if kind.attention is not None} == {rotated}

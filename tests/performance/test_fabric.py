@@ -43,6 +43,20 @@ def test_peer_access_decides_the_way() -> None:
     assert joined(facts.accelerator("h100-sxm-80gb"), ranks=2, link=facts.link("infiniband-ndr")).kind == NETWORK
 
 
+@pytest.mark.parametrize(
+    ("card", "host", "others"),
+    [
+        ("gb200-186gb", "NVLink-C2C", "NVLink 5"),
+        ("gb300-desktop-252gb", "NVLink-C2C", "PCIe 4.0 x16"),
+        ("h100-sxm-80gb", "PCIe 5.0 x16", "NVLink 4"),
+    ],
+)
+def test_a_superchip_has_its_host_beside_it(card: str, host: str, others: str) -> None:
+    """A Grace processor is reached over a link of its own, other devices as ever."""
+    accelerator = catalog().accelerator(card)
+    assert (host_link(accelerator).name, usual_link(accelerator).name) == (host, others)
+
+
 def test_a_bridge_is_bought_apart() -> None:
     """An RTX 3090 is sold without one: PCIe 4.0 x16 carries 31.5 GB/s one way, a bridge 56.25 (GA102 white paper)."""
     card = catalog().accelerator("rtx-3090")

@@ -176,6 +176,15 @@ def test_offload_takes_its_time() -> None:
     assert on_host["step_shares"]["optimizer"] > 2 * speed(**sharded)["step_shares"]["optimizer"]
 
 
+def test_activations_are_copied_beside_computing() -> None:
+    """Copies that take less than computing cost nothing; where they take more, a step is as long as they are."""
+    asked = {"sequence_tokens": 4096, "checkpointing": "full", "offload": ["activations"]}
+    held = speed(**{**asked, "offload": []})["step_s"]["typical"]
+    assert speed(**asked)["step_s"]["typical"] == pytest.approx(held, rel=1e-3)
+    kept = {**asked, "checkpointing": "none"}
+    assert speed(**kept)["step_s"]["typical"] > 1.5 * speed(**{**kept, "offload": []})["step_s"]["typical"]
+
+
 def test_no_device_no_speed() -> None:
     """Without an accelerator, or with one whose rates are not known, there is memory alone."""
     report = estimate({name: value for name, value in SMALL.items() if name != "accelerator"})

@@ -209,6 +209,17 @@ def test_gathered_inputs_by_hand(tensor: int) -> None:
     assert kept_bytes - usual_bytes == more
 
 
+def test_weights_gathered_outside_zero_init_stay() -> None:
+    """Each matrix of the layers in 2 bytes by the end of the forward pass; one layer's where layers are recomputed."""
+    run = {"sharding": "zero-3", "precision": "bf16-mixed", "sequence_tokens": 4096}
+    usual, kept = (report(**run, gathered_weights_kept=kept)["memory"]["allocated_bytes"] for kept in (False, True))
+    layer = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336
+    assert kept - usual == 32 * layer * 2
+    run["checkpointing"] = "full"
+    usual, kept = (report(**run, gathered_weights_kept=kept)["memory"]["allocated_bytes"] for kept in (False, True))
+    assert 0 <= kept - usual <= layer * 2
+
+
 def test_transformer_engine_keeps_inputs_in_8_bits() -> None:
     """Normed inputs of attention and MLP halve, and what is inside of the MLP; attention's output is kept in both."""
     asked = {**LLAMA, "precision": "fp8-mixed", "compile": True, "micro_batch": 1, "sequence_tokens": 4096}
@@ -275,6 +286,7 @@ def test_a_loss_on_16_bit_logits() -> None:
         ({"method": "qlora", "sharding": "zero-3", "frozen_gradients": True}, "frozen_gradients"),
         ({"gather_dtype": "fp32"}, "gather_dtype"),
         ({"gathered_inputs_kept": True}, "gathered_inputs_kept"),
+        ({"gathered_weights_kept": True}, "gathered_weights_kept"),
         ({"narrow_inputs_kept": True}, "narrow_inputs_kept"),
         ({"precision": "bf16", "narrow_gradients_kept": True}, "narrow_gradients_kept"),
         ({"adapter_dtype": "fp32"}, "adapter_dtype"),

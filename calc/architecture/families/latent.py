@@ -47,7 +47,7 @@ def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> M
         tensors += norm(prefix + "indexer.k_norm", size, bias=True, block=block)
         tensors += linear(prefix + "indexer.weights_proj", block, count, hidden)
         caches += (TokenCache("indexer keys", 1, size, 0),)
-    attention = Attention(heads, heads, plain + rope, latent=True, value_dim=value, rotary=rotary)
+    attention = Attention(heads, heads, plain + rope, latent=True, value_dim=value, rotary=rotary, rotary_dim=rope)
     return Mixer(tensors, attention, caches=caches)
 
 

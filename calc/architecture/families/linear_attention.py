@@ -13,6 +13,7 @@ from calc.architecture.decoders import (
     feeds_of,
     heads_of,
     mixers_of,
+    rotary_dim,
 )
 from calc.architecture.families.latent import latent_attention
 from calc.architecture.families.mixture import after_first, expert_counts, shared_experts, sparse_steps
@@ -58,7 +59,8 @@ def gated_delta(config: Config) -> Mixer:
 def qwen3_next(config: Config) -> Architecture:
     """Qwen 3 Next and 3.5: three layers of linear attention, then one of gated attention; dense or with experts."""
     hidden = config.hidden()
-    attention = Attention(*heads_of(config, hidden), joined=True)
+    heads = heads_of(config, hidden)
+    attention = Attention(*heads, joined=True, rotary_dim=rotary_dim(config, heads[2]))
     gated = config.flag("attn_output_gate", default=True)
     bias = config.flag("attention_bias", default=False)
     softmax = softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias, qk_norm="head", gated=gated)

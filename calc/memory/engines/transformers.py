@@ -104,9 +104,7 @@ def rotary_tables(case: Case) -> Amount:
     architecture = case.stage.architecture
     positions = architecture.context_tokens or 0
     turned = sum(
-        count * kind.attention.head_dim
-        for kind, count in case.stage.kind_counts()
-        if kind.attention is not None and kind.attention.rotary
+        count * kind.attention.rotated for kind, count in case.stage.kind_counts() if kind.attention is not None
     )
     size = case.demand.activation_bytes
     return Amount(

@@ -10,6 +10,7 @@ from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.device_sizes import by_size
 from calc.memory.engines.vllm_experts import expert_padding, expert_workspace
 from calc.memory.engines.vllm_graphs import graph_amount
+from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
 from calc.memory.engines.vllm_tower import tower_amounts
 from calc.memory.runtime import (
     ALLOCATED,
@@ -73,7 +74,7 @@ def start_of(case: Case) -> Start:
 
     Where the cache has fewer blocks for states than the default has sequences, it is what the error asks for: as many.
     """
-    weights = case.budget.weights + expert_padding(case)
+    weights = case.budget.weights + expert_padding(case) + position_tables(case) + absorbed_copies(case)
     cache = case.paged_cache(case.engine.whole("block_tokens"))
     limit = None
     if case.visible is not None:

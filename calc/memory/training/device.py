@@ -116,7 +116,7 @@ class Device:
         size = 0
         rotary = self.stage.architecture.rotary
         if rotary is not None:
-            size += 2 * batch.tokens * rotary.head_dim * numerics.residual
+            size += 2 * batch.tokens * rotary.rotated * numerics.residual
         if plan.checkpointing != "none":
             size += ID_BYTES * batch.tokens
         if plan.checkpointing != "none" and (plan.choices.mask or not plan.choices.flash):

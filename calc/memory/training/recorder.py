@@ -142,6 +142,8 @@ class Recorder:
         if numerics.autocast and numerics.weight > numerics.compute:
             kept += (tape.value(f"{name}:weight", elements * numerics.compute, "cast weights"),)
             casts, cast_bytes = casts + 1, cast_bytes + elements * (numerics.weight + numerics.compute)
+        if self.choices.weights_kept and weight is not None:
+            kept += (tape.value(f"{name}:gathered", elements * numerics.compute, "gathered weights"),)
         biased = f"{name}.bias" in self.tensors
         casts += biased and numerics.casts
         work = 0

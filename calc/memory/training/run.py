@@ -68,4 +68,5 @@ class Choices(NamedTuple):
     gathered: bool = False  # inputs of matrices stay as tensor-parallel ranks gathered them
     narrow_inputs: bool = False  # what multiplies in 8 bits keeps its input so, too
     weighted_inside: bool = False  # experts weigh what is inside of them, and so nothing keeps what they give
+    weights_kept: bool = False  # matrices hold gathered weights until the backward pass, as their graph refers to them
     inputs_kept: bool = False  # 4-bit matrices hold their inputs until the next step's loss replaces this one's
