@@ -172,8 +172,9 @@ def test_two_devices_become_two_scenarios(devices: str) -> None:
 def test_no_line_is_read_wrongly_in_silence(errors: dict[str, list[str]]) -> None:
     """Where a reading is wrong, words are left over and said, or no question is answered."""
     for line, problems in errors.items():
-        reading = read(line)
-        assert not problems or reading["unread"] or reading["missing"], (line, problems)
+        if problems:
+            reading = read(line)
+            assert reading["unread"] or reading["missing"], (line, problems)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["unread"]], ids=lambda row: row["line"][:40])

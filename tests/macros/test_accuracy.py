@@ -52,8 +52,6 @@ def test_sentences_and_tables_agree(kind: str) -> None:
     """A figure in a sentence is the one in the table's last lines."""
     once = rows(page.accuracy_table(kind))[-1]
     assert [unmarked(page.accuracy(kind, what)) for what in ("rows", "median", "p80", "bias", "covered")] == once[1:]
-    summary = next(row for row in rows(left_out.accuracy_summary()) if row[0] == page.title(kind))
-    assert summary[4:] == [once[5], once[1], unmarked(page.accuracy(kind, "sources"))]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,10 +129,12 @@ def test_sources_left_out_are_of_these_rows(kind: str, monkeypatch: pytest.Monke
 
 
 def test_the_summary_leads_with_sources_left_out() -> None:
-    """The first figure of a line is that of sources left out, as in a sentence; the second is as computed."""
-    for row in rows(left_out.accuracy_summary()):
-        kind = row[0].casefold().replace(" ", "-")
-        assert row[2] == unmarked(page.accuracy(kind, "median"))
+    """The first figure of a line is that of sources left out, as in a sentence; the others are as computed."""
+    summary = rows(left_out.accuracy_summary())
+    assert [row[0] for row in summary] == [page.title(kind) for kind in KINDS]
+    for kind, row in zip(KINDS, summary, strict=True):
+        computed = [unmarked(page.accuracy(kind, what)) for what in ("median", "covered", "rows", "sources")]
+        assert [row[2], *row[4:]] == computed
         assert row[1] == (unmarked(page.accuracy(kind, "left-out")) if kind in KEPT else "–")
 
 
