@@ -1,0 +1,112 @@
+"""What a scenario needs at least: of Llama 3.1 8B on two cards, worked by hand."""
+
+from math import inf
+
+import pytest
+
+from calc.catalog import catalog
+from calc.planner.bound import Bound, Bounds, alike, longest_of, needed, shared_with_host
+from calc.planner.candidate import Candidate
+from calc.planner.devices import Devices
+from calc.planning.bounds import Least
+
+CARD = catalog().accelerator("rtx-3090")
+PAIR = Devices(CARD, 2, None, None)
+SCENARIO: dict[str, object] = {"model": "llama-3.1-8b", "weights": "bf16", "engine": "vllm", "accelerator": CARD.id}
+TABLE = 128_256 * 4096  # the input table, which no step reads and no device has to hold
+WEIGHTS = 8_030_261_248
+
+
+def candidate(**changed: object) -> Candidate:
+    """Return a way to serve on two cards."""
+    return Candidate("a", PAIR, ({**SCENARIO, "accelerators": 2} | changed,), 0)
+
+
+def test_devices_alone_do_not_change_what_is_asked() -> None:
+    """Two scenarios are alike whatever they run on, and not where the context is another."""
+    assert alike(SCENARIO) == alike({**SCENARIO, "accelerator": "h100-sxm-80gb", "accelerators": 8})
+    assert alike(SCENARIO) != alike({**SCENARIO, "context_tokens": 4096})
+
+
+def test_weights_are_held_and_read() -> None:
+    """Two bytes of each but the input table's, over both cards; names say the same as all fields."""
+    bounds, found = Bounds(catalog()), candidate()
+    read, quick = bounds.of(found, found.scenario), bounds.quick(found, found.scenario)
+    assert read.least == quick.least
+    assert read.least.held == read.least.read == bounds.least_held(found.scenario)
+    assert read.least.read == 2 * (WEIGHTS - TABLE)
+    assert read.step_s == quick.step_s == read.least.read / (2 * 936e9)
+    assert (read.stages, quick.stages, quick.sequences, read.sequences) == (1, 1, 1, 1)
+
+
+def test_engines_that_split_layers_pass_one_device_after_the_other() -> None:
+    """llama.cpp gives each of two cards half of the layers: a token takes as long as on one, unless it is said how."""
+    bounds = Bounds(catalog())
+    staged = candidate(engine="llama.cpp", weights="f16")
+    assert bounds.of(staged, staged.scenario).stages == bounds.quick(staged, staged.scenario).stages == 2
+    said = candidate(engine="llama.cpp", weights="f16", parallelism={"tensor": 2})
+    assert bounds.stages(said, said.scenario, "llama.cpp") == 1
+    unlike = staged._replace(devices=PAIR._replace(unlike=(CARD, CARD)))
+    assert bounds.stages(unlike, staged.scenario, "llama.cpp") == 1
+
+
+def test_what_is_not_a_name_is_read() -> None:
+    """A part in the host's memory, a draft, or FP32, which some engines halve, is no matter of names."""
+    bounds = Bounds(catalog())
+    assert bounds.least_held({**SCENARIO, "gpu_layers": 3}) == bounds.least_held({**SCENARIO, "weights": "fp32"}) == 0
+    assert (
+        bounds.named({**SCENARIO, "model": {"config": {}}}) is None and bounds.named({"model": "llama-3.1-8b"}) is None
+    )
+    assert (
+        shared_with_host({"gpu_layers": 3})
+        and not shared_with_host({"gpu_layers": 0})
+        and not shared_with_host(SCENARIO)
+    )
+
+
+def test_a_prompt_is_what_no_cache_has() -> None:
+    """Of 1,000 tokens 400 are shared; the answer's first token comes with the prompt, so 99 more pass."""
+    asked = {**SCENARIO, "prompt_tokens": 1000, "output_tokens": 100}
+    bound = needed({**asked, "shared_prefix_tokens": 400})
+    assert (bound.prompt, bound.multiplied_tokens) == (600, 699)
+    assert needed(asked).multiplied_tokens == 1099
+    assert needed({**asked, "output_tokens": 1}).multiplied_tokens == 1001
+
+
+def test_a_cache_is_a_sequence_s() -> None:
+    """32 layers × 2 × 1,024 values of 2 bytes for each of 8,192 tokens; a step reads the prompt's 7,680 at least."""
+    assert needed({**SCENARIO, "context_tokens": 8192, "output_tokens": 512}).cache == (8192 * 2**17, 7680 * 2**17)
+
+
+def test_what_cannot_be_read_needs_nothing() -> None:
+    """And says nothing of sequences; names say what is given."""
+    wrong = needed({**SCENARIO, "context_tokens": -1})
+    assert (wrong.asked, wrong.least, wrong.cache, wrong.prompt, wrong.multiplied_tokens) == (
+        None,
+        Least(0, 0),
+        (0, 0),
+        0,
+        0,
+    )
+    assert wrong.sequences == inf and Bound(None, Least(1, 1), 0.0, given=3).sequences == 3
+    assert longest_of("no such model", catalog()) is None and longest_of("llama-3.1-8b", catalog()) == 131072
+
+
+def test_a_draft_lets_a_step_write_more() -> None:
+    """Three drafted tokens and one: a step that reads the weights once writes four at most."""
+    drafted = candidate(speculation={"method": "eagle", "acceptance": 0.7, "tokens": 3})
+    bounds = Bounds(catalog())
+    bound = bounds.of(drafted, drafted.scenario)
+    assert bound.written == 4
+    assert bound.step_s == bound.least.read / (2 * 936e9) / 4
+
+
+def test_prompts_take_operations() -> None:
+    """Of 1,000 tokens each for two sequences twice the multiplied weights, shared over the tokens that are written."""
+    bounds = Bounds(catalog())
+    found = candidate(prompt_tokens=1000, output_tokens=100, sequences=2)
+    own, bound = bounds.own(found), bounds.of(found, found.scenario)
+    rate = PAIR.operations_per_s or 0
+    assert own.prompt_s == pytest.approx(2 * bound.least.multiplied * 1000 * 2 / rate / 100)
+    assert own.steps == pytest.approx(0.99) and own.stages == 1
+    assert own.cache_s == pytest.approx(2 * bound.cache[1] / (2 * 936e9))
