@@ -110,3 +110,38 @@ def test_prompts_take_operations() -> None:
     assert own.prompt_s == pytest.approx(2 * bound.least.multiplied * 1000 * 2 / rate / 100)
     assert own.steps == pytest.approx(0.99) and own.stages == 1
     assert own.cache_s == pytest.approx(2 * bound.cache[1] / (2 * 936e9))
+
+
+def test_the_usual_engine_is_found_by_names() -> None:
+    """A card takes GGUF under llama.cpp, which gives each device whole layers; sequences are those that are given."""
+    bounds = Bounds(catalog())
+    usual = candidate(engine="usual", weights="q4_k_m", sequences=4)
+    quick, read = bounds.quick(usual, usual.scenario), bounds.of(usual, usual.scenario)
+    assert quick.asked is None and read.asked and read.asked.engine and read.asked.engine.id == "llama.cpp"
+    assert (
+        (quick.stages, quick.sequences, quick.least) == (read.stages, read.sequences, read.least) == (2, 4, quick.least)
+    )
+    nowhere = candidate(engine="usual", weights="mlx-4bit")
+    named = bounds.named(nowhere.scenario)
+    assert named and named.family == "llama" and bounds.engine(nowhere, nowhere.scenario, named) == ""
+    part = {"gpu_layers": 3, "engine": "llama.cpp", "weights": "q4_k_m"}
+    for field in (part, {"kv_cache": "fp8"}, {"sequences": "max"}):
+        whole = candidate(**field)
+        assert bounds.quick(whole, whole.scenario).asked is not None
+
+
+def test_lengths_are_read_once() -> None:
+    """Prompt, answer and what stands before them, or the context; of what a model is made for, by any of its names."""
+    bounds = Bounds(catalog())
+    assert bounds.tokens({"prompt_tokens": 1000, "output_tokens": 100, "cached_tokens": 50}, 8192) == 1150
+    assert bounds.tokens({"prompt_tokens": 1000, "output_tokens": 100}, 8192) == 1100
+    assert bounds.tokens({"context_tokens": 4096}, 8192) == 4096
+    assert bounds.longest({"model": "llama-3.1-8b"}) == bounds.longest({"model": "meta-llama/Llama-3.1-8B"}) == 131072
+
+
+def test_what_is_asked_is_read_once_for_all_numbers() -> None:
+    """Two and four cards are asked the same, each with its own number of devices."""
+    bounds, two = Bounds(catalog()), candidate()
+    four = two._replace(devices=PAIR.times(2), scenarios=({**two.scenario, "accelerators": 4},))
+    counts = [bounds.question(one).layout.devices for one in (two, four)]
+    assert counts == [2, 4] and len(bounds.read) == 1

@@ -142,3 +142,17 @@ def test_more_devices_take_no_less_energy() -> None:
     for other in (ranking("speed"), ranking("energy", need={"users": 10})):
         other.remember(CANDIDATE._replace(speed=WRITES))
         assert other.no_better(four) is None
+
+
+def test_what_is_not_known_bounds_nothing() -> None:
+    """A scenario that cannot be read may be the best; devices whose power nobody says draw none at best."""
+    wrong = CANDIDATE._replace(scenarios=({**SCENARIO, "context_tokens": -1},))
+    assert ranking("latency").at_best(wrong) == ranking("latency").at_best(CANDIDATE)  # names alone were read
+    unread = wrong._replace(scenarios=({**SCENARIO, "context_tokens": -1, "kv_cache": "fp8"},))
+    assert {ranking(rank).at_best(unread) for rank in ("latency", "speed", "energy", "margin")} == {(False, -inf)}
+    silent = next(device for device in catalog().accelerators() if not device.quantity("power"))
+    unnamed = CANDIDATE._replace(devices=Devices(silent, 2, None, None))
+    assert ranking("energy").at_best(unnamed) == (False, 0.0)
+    assert ranking(limits={"price": 2000}).beyond_limits(unnamed._replace(devices=PAIR)) is None
+    assert ranking().beyond_limits(unnamed) is None
+    assert ranking("energy").ranked(CANDIDATE, READS) == (False, 350.0)  # one text where nothing is said
