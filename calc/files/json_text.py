@@ -72,4 +72,5 @@ def nested(text: str) -> bool:
     brackets = OTHER.sub("", QUOTED.sub("", text))
     for _ in range(DEEPEST):
         brackets = brackets.replace("[]", "").replace("{}", "")
-    return brackets.count("{") + brackets.count("[") > DEEPEST
+    opened = brackets.count("{") + brackets.count("[")  # those that are not closed are what is cut off
+    return "[]" in brackets or "{}" in brackets or opened > DEEPEST

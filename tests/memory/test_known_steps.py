@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from calc import estimate
 from calc.architecture.stages import stages
 from calc.catalog import catalog
 from calc.memory.training.elements import Held
@@ -328,3 +329,13 @@ def test_stages_that_are_alike_share_a_step() -> None:
     for step in found:
         assert step.peak == max(step.moments, key=lambda moment: moment.total)
         assert step.peak.total == sum(step.peak.parts.values())
+
+
+def test_an_optimizer_counts_its_steps_once_for_each_tensor() -> None:
+    """Llama 3.1 8B has nine tensors in each of 32 layers, two tables and a last norm; counted to the byte."""
+    tensors = 32 * 9 + 3
+    scenario = {"workload": "training", "model": "llama-3.1-8b", "method": "full", "accelerator": "h100-sxm-80gb"}
+    report: Any = estimate(scenario)
+    (part,) = (part for part in report["memory"]["parts"] if part["id"] == "optimizer_states")
+    assert part["bytes"] == 8_030_261_248 * 8 + 4 * tensors
+    assert part["steps"][0]["substituted"] == f"8,030,261,248 × 8 + 4 × {tensors}"
