@@ -198,12 +198,3 @@ def test_a_phone_has_room_for_it(watched: Watched, site: str) -> None:
     live(page)
     expect(page.locator(".calc-said")).to_contain_text("cut off")
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
-
-
-def test_without_scripts_nothing_is_offered(chromium: Browser, site: str) -> None:
-    """What needs Python in the page is not there without it."""
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(site + FIT)
-    expect(page.locator(".calc-import")).to_be_hidden()
-    context.close()

@@ -23,6 +23,7 @@ CHOOSE = """
     list.selectedIndex = arguments[0] + 1; // the first are the reader's own values
     list.dispatchEvent(new Event("change", { bubbles: true }));
 """
+GO = "[...document.querySelectorAll('a')].find(link => link.href === arguments[0]).click()"
 ANSWERED = "!document.querySelector('.calc-answer').matches('[data-stale], [aria-busy], [hidden]')"
 
 
@@ -42,10 +43,12 @@ def words(html: str) -> str:
 
 def test_worked_examples_are_answered_as_in_cpython(driver: Driver, site: str) -> None:
     """An example that is chosen gives the text of the answer that CPython gives, in the page's own runtime."""
+    driver.go(f"{site}calculators/{ASKED[0]}/")
     for name in ASKED:
         calculator = CALCULATORS[name]
-        driver.go(f"{site}calculators/{name}/")
-        driver.wait("document.querySelector('.calc-example:not([hidden])')")
+        if name != ASKED[0]:  # one Python serves all pages
+            driver.run(GO, f"{site}calculators/{name}/")
+        driver.wait(f"document.querySelector('#{name}') && document.querySelector('.calc-example:not([hidden])')")
         for place in ENDS:
             preset = calculator.presets[place]
             driver.run(CHOOSE, place % len(calculator.presets))

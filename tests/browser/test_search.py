@@ -99,3 +99,4 @@ def test_an_address_that_leads_nowhere_leads_on(watched: Watched, site: str) -> 
     expect(page.get_by_role("textbox", name="Search")).not_to_be_focused()
     page.locator("article").get_by_role("link", name="Will it fit?").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("Will it fit"))
+    assert watched.complaints == []

@@ -4,7 +4,6 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,6 @@ from calc.calculators.form import stops_of
 from calc.calculators.inputs import Choice, Number
 from tests.calculators.asking import ask
 
-PRESETS = [(name, preset) for name, calculator in CALCULATORS.items() for preset in calculator.presets]
 VOID = {"input", "br", "img", "meta", "link"}
 
 
@@ -88,9 +86,10 @@ def test_sliders_stop_at_what_their_numbers_take(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize(("name", "preset"), PRESETS, ids=lambda value: getattr(value, "name", value))
-def test_every_preset_answers(name: str, preset: Any) -> None:
-    """The live answer to a preset is the one that the build wrote."""
+@pytest.mark.parametrize("name", CALCULATORS)
+def test_a_preset_s_answer_is_the_built_one(name: str) -> None:
+    """The live answer to the last preset is the one that the build wrote; tests/runtime asks for all of them."""
+    preset = CALCULATORS[name].presets[-1]
     found = ask(name, **preset.values)
     assert found["ok"], found
     assert found["html"] in render_calculator(name, preset.values)

@@ -24,7 +24,7 @@ MODULES = sorted(
 REQUESTS = [
     json.dumps({"calculator": name, "fields": preset.values})
     for name, calculator in CALCULATORS.items()
-    for preset in (calculator.presets[0], calculator.presets[-1])
+    for preset in calculator.presets
 ]
 
 READ = 'import fs from "node:fs"; fs.writeFileSync(process.argv[2], JSON.stringify(await import(process.argv[1])))'
@@ -97,7 +97,7 @@ def run_node(script: str, folder: Path, *arguments: Path) -> dict[str, Any]:
     assert node is not None
     result = folder / "result.json"
     command = [node, "--input-type=module", "-e", script, *map(str, arguments), str(result)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(result.read_text())
 
@@ -119,7 +119,7 @@ def test_imports_every_module_of_calc(booted: dict[str, Any]) -> None:
 
 
 def test_no_first_answer_opens_what_is_asked_for(booted: dict[str, Any]) -> None:
-    """Every calculator answers its first and its last example without the second archive, which is fetched when opened.
+    """Every calculator answers its examples without the second archive, which is fetched when opened.
 
     Nor with what the standard library has for others: to install, to wait on sockets and to write logs.
     """
@@ -138,10 +138,7 @@ def test_formats_a_traceback(booted: dict[str, Any]) -> None:
 
 
 def test_answers_as_this_python_does(booted: dict[str, Any]) -> None:
-    """Each calculator's first and last example has the same answer, byte for byte, in the runtime and in this Python.
-
-    In the browser all of them have.
-    """
+    """Each worked example has the same answer, byte for byte, in the runtime and in this Python."""
     assert [json.loads(reply)["ok"] for reply in booted["answers"]] == [True] * len(REQUESTS)
     assert booted["answers"] == [answer(request) for request in REQUESTS]
 
