@@ -45,7 +45,6 @@ LISTED_FACTS = {
         "last_level_cache",
         "register_file",
         "shared_memory",
-        "clock",
         "matrix_clock",
         "operations_per_clock",
         "fp6",

@@ -79,6 +79,8 @@ def completed(
     if "kv_lora_rank" in config:
         key = size(values, "attention.key_length_mla") or size(values, "attention.key_length")
         config["qk_nope_head_dim"] = key - size(values, "rope.dimension_count")
+    elif rotated := size(values, "rope.dimension_count"):
+        config["rotary_dim"] = rotated
     if heads and "linear_num_value_heads" in config:
         config["linear_value_head_dim"] = inner // heads
     if heads and model_type == "mamba2":

@@ -49,6 +49,8 @@ def converted(config: dict[str, Any], architecture: Architecture, name: str) -> 
     metadata.setdefault(f"{prefix}.attention.head_count", attention.heads if attention else 0)
     metadata.setdefault(f"{prefix}.attention.head_count_kv", attention.kv_heads if attention else 0)
     metadata.setdefault(f"{prefix}.embedding_length", architecture.hidden_size)
+    if attention and attention.rotary:
+        metadata.setdefault(f"{prefix}.rope.dimension_count", attention.rotated)
     metadata |= {f"{prefix}.{key}": value for key, value in derived(values, family).items()}
     metadata[f"{prefix}.block_count"] = architecture.layer_count
     shapes = tensors(architecture, family, values)
