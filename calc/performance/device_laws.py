@@ -71,6 +71,12 @@ class DeviceLaws:
             self._groups[key] = joined_by
             self._messages = {known: law for known, law in self._messages.items() if known[1:] != key}
 
+    def joined_ranks(self, name: str, ranks: int) -> Joined:
+        """Return what joins the ranks of a kind of group: what was said, or what usually joins as many devices."""
+        if (name, ranks) not in self._groups:
+            self._groups[name, ranks] = joined(self.accelerator, ranks=ranks)
+        return self._groups[name, ranks]
+
     def rate(self, name: str) -> float:
         """Return the operations a second of the data sheet in a format."""
         known = name if name in RATES else PLAIN
@@ -157,7 +163,7 @@ class DeviceLaws:
 
     def _message_law(self, kind: str, group: str, ranks: int) -> MessageLaw | None:
         """Return the law of a message within a machine; None for what goes through a host's memory or a network."""
-        way = self._groups.setdefault((group, ranks), joined(self.accelerator, ranks=ranks))
+        way = self.joined_ranks(group, ranks)
         if way.machines > 1 or way.kind not in (DEVICE, HOST):
             return None
         found = self._taken or self._find(MESSAGE, f"{kind}/{way.kind}")

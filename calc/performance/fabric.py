@@ -40,6 +40,15 @@ class Joined(NamedTuple):
         return -(-self.ranks // self.inside)
 
     @property
+    def direct(self) -> bool:
+        """Whether all members read each other's memory, so that engines add up by kernels of their own: no NCCL.
+
+        Over PCIe no more than two do. Source: vLLM's CustomAllreduce, which SGLang has too; TensorRT-LLM's
+        `selectImplementation` asks for NVLink.
+        """
+        return self.machines == 1 and (self.kind == DEVICE or (self.kind == HOST and self.ranks == 2))
+
+    @property
     def way(self) -> Way:
         """The rate of a ring: over several machines, that of all ports of a machine, or of its link if that is less."""
         if self.machines == 1:

@@ -224,11 +224,15 @@ class Kernels(DeviceLaws):
             self._messages[key] = self._message_law(*key)
         law = self._messages[key]
         if law is None:
-            group = self._groups[operation.group, operation.ranks]
+            group = self.joined_ranks(operation.group, operation.ranks)
             size, copies = operation.message_bytes, operation.copies
             return transfer(operation.kind, joined=group, message_bytes=size, copies=copies).seconds
         steps = step_count(operation.kind, ranks=operation.ranks, algorithm=RING)
         return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)
+
+    def is_direct(self, operation: Collective) -> bool:
+        """Return whether all ranks of a message read each other's memory."""
+        return self.joined_ranks(operation.group, operation.ranks).direct
 
     def host_copy(self, operation: HostCopy) -> float:
         """Return the seconds of a copy between host and device."""

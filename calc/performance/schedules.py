@@ -38,7 +38,8 @@ class Schedule(NamedTuple):
     classes: tuple[str, ...]  # what coefficients may differ by, the narrowest first
     attention: Factors
     expert_launches: float
-    links: float
+    links: float  # times that a message takes longer than NCCL's model has it
+    library_links: float  # the same where the engine has no kernel of its own for it
     step_s: float  # of the host between steps: scheduling, sampling, the answer's way out
     sequence_s: float  # of a step, for each sequence
     launch_s: float  # of the host for each kernel that no graph holds
@@ -170,6 +171,7 @@ def known_schedule(
         ),
         expert_launches=values.get("expert_launches", 1.0),
         links=of("links_factor"),
+        library_links=of("links_factor", ("library", "")),
         step_s=of("step_s"),
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),

@@ -36,6 +36,7 @@ CODE = {
     "launch_s@V0": 2e-5,
     "links_factor@2023": 1.0,
     "links_factor@AMD@V0": 1.0,
+    "links_factor_library": 1.0,
     "weights_factor_w4a16@2023": 2.0,
     "weights_factor_awq@0.5": 2.0,
     "step_s@2023": 1.3e-2,

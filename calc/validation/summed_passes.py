@@ -12,6 +12,7 @@ from calc.performance.pass_times import UNCHANGED, PassTime
 from calc.performance.passes import Passes
 from calc.performance.schedules import Factors, Schedule
 
+DIRECT = "direct"  # of a message: among devices that read each other's memory
 Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of reading and of working, times, launches
 
 
@@ -82,7 +83,8 @@ class SummedPasses:
         if kind is Attention:
             return schedule.attention
         if kind is Collective:
-            return Factors(schedule.links, schedule.links)
+            factor = schedule.links if kernel == DIRECT else schedule.library_links
+            return Factors(factor, factor)
         if kind is Pointwise:
             return Factors(schedule.pointwise_kernels, schedule.pointwise_kernels, schedule.pointwise_kernels)
         return UNCHANGED
@@ -98,7 +100,8 @@ class SummedPasses:
         rate = kernels.rate("bf16")
         for operation, times in operations:
             kind = type(operation)
-            group = kind, getattr(operation, "kernel", "")
+            is_direct = isinstance(operation, Collective) and kernels.is_direct(operation)
+            group = kind, DIRECT if is_direct else getattr(operation, "kernel", "")
             found = sums.setdefault(group, [0.0, 0.0, 0.0, 0.0])
             seconds = times * kernels.seconds(operation)
             moved, flops = operation.bytes / kernels.bandwidth, operation.flops / rate
