@@ -62,9 +62,11 @@ class State(NamedTuple):
     spread_s: float  # standard deviation of a request's mean time between tokens
     share: float  # of the steps that a prompt is in, or prompt passes for each step
     extra_s: float  # that a step takes longer for it
+    waits: float  # parts of a batch that wait behind a prompt, at a stage of several
     requests_per_s: float
     decoding: PassTime  # a step without prompts
     prompting: PassTime  # what carries a chunk of a prompt
+    late_s: float = 0.0  # of the first token's, in which the prompt is at stages that have no more parts
     wave_s: float = 0.0  # of the first token's, behind the prompts that come with it, where decoding waits for all
 
     @property
@@ -173,8 +175,8 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     read_s = (max(carrying.total - plain.total, 0.0) if load.mixes else carrying.total) / stages  # by each of them
     # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
     parts = min(float(stages), max(decoding, 1.0)) if load.mixes else 1.0
-    part_s = read_s * max(1.0 / together, 1.0 / parts)
-    extra, late = parts * part_s, (stages - parts) * part_s
+    waits = max(parts / together, 1.0)
+    extra, late = waits * read_s, (stages / parts - 1.0) * waits * read_s
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
     met = (min(each * load.ranks, 1.0) if load.mixes else each * passes_met(load.ranks, dense)) * load.meets
@@ -199,10 +201,12 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
         burst_s=0.0,
         wave_s=wave,
         service_s=service,
+        late_s=late,
         step_s=token_s,
         spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / (tokens * passes.expected)),
         share=met,
         extra_s=extra,
+        waits=waits,
         requests_per_s=decoding / (tokens * token_s),
         decoding=plain,
         prompting=carrying,

@@ -134,8 +134,8 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
     longer = f"max({show_number(carrying, 4)} − {show_number(plain, 4)}, 0)" if load.mixes else show_number(carrying, 4)
     add(
         "Seconds more for prompts",
-        r"\frac{t_{\text{prompts}} - t}{n_{\text{stages}}}",
-        f"{longer} / {stages}",
+        r"n_{\text{waits}} \cdot \frac{t_{\text{prompts}} - t}{n_{\text{stages}}}",
+        f"{show_number(found.waits, 4)} × {longer} / {stages}",
         found.extra_s,
     )
     formula = r"t + \rho \cdot t_{\text{more}}"
@@ -166,6 +166,7 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
     behind = [(r"t_{\text{queue}}", found.queueing_s), (r"t_{\text{burst}}", found.burst_s)]
     if found.wave_s:
         behind.insert(1, (r"t_{\text{wave}}", found.wave_s))
+    read = found.service_s + found.late_s
     symbol = r"\frac{t_{\text{step}}}{2}"
     step = f"{show_number(found.step_s * expected, 5)} / 2"
     if load.meets < 1.0:  # a request alone finds no step under way
@@ -175,7 +176,8 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
         rf"t_{{\text{{server}}}} + t_{{\text{{slot}}}} + {symbol} + t_{{\text{{prompt}}}} + "
         + " + ".join(symbol for symbol, _ in behind),
         f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + "
-        f"{step} + {show_number(found.service_s, 5)} + " + " + ".join(show_number(seconds, 5) for _, seconds in behind),
+        f"{step} + {show_number(found.service_s + found.late_s, 5)} + "
+        + " + ".join(show_number(seconds, 5) for _, seconds in behind),
         found.first_s,
     )
     add(

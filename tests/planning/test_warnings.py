@@ -11,7 +11,7 @@ from calc.planning.serving_warnings import share_warnings
 LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm"}
 GPT_OSS = {"model": "gpt-oss-120b", "weights": "mxfp4", "engine_version": "0.11.0", "accelerator": "h100-sxm-80gb"}
 WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
-    ({"model": "bert-base", "engine": "transformers"}, "writes-no-text", "model", "info", ["passes over its input"]),
+    ({"model": "bert-base", "engine": "transformers"}, "writes-no-text", "model", "info", ["one pass over its input"]),
     (
         {"engine": "llama.cpp", "parallelism": {"tensor": 2}},
         "engine-keeps-layers-whole",
