@@ -52,7 +52,8 @@ def named(family: GgufFamily, values: dict[str, Value]) -> dict[str, object]:
             value = distinct.pop()
         if value is not None and value != 0:
             config[name] = value
-    return config
+    rotated = size(values, "rope.dimension_count")
+    return config if "kv_lora_rank" in config else {"rotary_dim": rotated, **config}
 
 
 def vocabulary(file: Gguf, shapes: dict[str, tuple[int, ...]], architecture: str) -> int:
@@ -79,8 +80,6 @@ def completed(
     if "kv_lora_rank" in config:
         key = size(values, "attention.key_length_mla") or size(values, "attention.key_length")
         config["qk_nope_head_dim"] = key - size(values, "rope.dimension_count")
-    elif rotated := size(values, "rope.dimension_count"):
-        config["rotary_dim"] = rotated
     if heads and "linear_num_value_heads" in config:
         config["linear_value_head_dim"] = inner // heads
     if heads and model_type == "mamba2":

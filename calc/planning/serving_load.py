@@ -176,8 +176,7 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
         rf"t_{{\text{{server}}}} + t_{{\text{{slot}}}} + {symbol} + t_{{\text{{prompt}}}} + "
         + " + ".join(symbol for symbol, _ in behind),
         f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + "
-        f"{step} + {show_number(found.service_s + found.late_s, 5)} + "
-        + " + ".join(show_number(seconds, 5) for _, seconds in behind),
+        f"{step} + {show_number(read, 5)} + " + " + ".join(show_number(seconds, 5) for _, seconds in behind),
         found.first_s,
     )
     add(
