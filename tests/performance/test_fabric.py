@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.catalog import catalog
+from calc.performance.collectives import ALL_REDUCE
 from calc.performance.fabric import (
     DEVICE,
     HOST,
@@ -17,6 +18,10 @@ from calc.performance.fabric import (
     usual_link,
     usual_network,
 )
+from calc.performance.kernels import Kernels
+from calc.performance.operations import Collective, Counted
+from calc.performance.pass_times import pass_time
+from calc.performance.schedules import schedule_of
 
 DEVICES = [device for device in catalog().accelerators() if device.quantity("link_bandwidth")]
 
@@ -41,6 +46,37 @@ def test_peer_access_decides_the_way() -> None:
     assert kinds == {"rtx-4090": STAGED, "rtx-3090": STAGED, "rtx-6000-ada": HOST}
     assert joined(facts.accelerator("rtx-3090"), ranks=2, link=facts.link("nvlink-3-bridge")).kind == DEVICE
     assert joined(facts.accelerator("h100-sxm-80gb"), ranks=2, link=facts.link("infiniband-ndr")).kind == NETWORK
+
+
+@pytest.mark.parametrize(
+    ("card", "ranks", "direct"),
+    [
+        ("h100-sxm-80gb", 8, True),
+        ("h100-sxm-80gb", 16, False),  # two machines
+        ("mi300x", 8, True),
+        ("rtx-6000-ada", 2, True),
+        ("rtx-6000-ada", 4, False),  # vLLM: "not supported on more than two PCIe-only GPUs"
+        ("rtx-4090", 2, False),  # the driver lets none read another's memory
+    ],
+)
+def test_engines_add_up_themselves_where_devices_reach_each_other(card: str, ranks: int, direct: bool) -> None:
+    """Over links of their own in one machine, or two over PCIe; elsewhere a message is NCCL's and takes its time."""
+    accelerator = catalog().accelerator(card)
+    assert joined(accelerator, ranks=ranks).direct == direct
+    engine, message = catalog().engine("vllm"), Collective("sum", ALL_REDUCE, 2.0**16, ranks, "tensor")
+    plain = schedule_of(
+        engine.values,
+        era="V1",
+        weights=catalog().number_format("bf16"),
+        accelerator=accelerator,
+        market="",
+        attention="flash",
+    )
+    kernels = Kernels(accelerator, "vllm")
+    for own, library in ((2.0, 1.0), (1.0, 3.0)):
+        changed = plain._replace(links=own, library_links=library)
+        found = pass_time((Counted(message, 1),), kernels=kernels, schedule=changed, sequences=1.0, decoding=1.0)
+        assert found.device_s == pytest.approx((own if direct else library) * kernels.seconds(message))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ STATE = State(
     spread_s=0.0,
     share=0.1,
     extra_s=0.1,
+    waits=1.0,
     requests_per_s=5.0,
     decoding=PASS,
     prompting=PASS,
