@@ -89,8 +89,7 @@ def pass_time(
         seconds, bound = kernels.seconds(operation), MEMORY
         count = operation.launches
         if isinstance(operation, Collective):
-            factor = schedule.links if kernels.is_direct(operation) else schedule.library_links
-            seconds, bound = seconds * factor, LINKS
+            seconds, bound = seconds * schedule.message(direct=kernels.is_direct(operation)), LINKS
         elif isinstance(operation, HostCopy):
             seconds, bound = schedule.crossing_s + seconds * schedule.copy_factor, LINKS
         elif isinstance(operation, Pointwise):

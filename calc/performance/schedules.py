@@ -57,6 +57,10 @@ class Schedule(NamedTuple):
     found: dict[str, Factors]  # of products, by their kernels, once they were asked for
     found_grouped: dict[str, Factors]  # the same of experts' products
 
+    def message(self, *, direct: bool) -> float:
+        """Return the factor of a message's seconds, by whether all of its ranks read each other's memory."""
+        return self.links if direct else self.library_links
+
     @property
     def copies_products(self) -> bool:
         """Whether an engine copies anything around its products."""

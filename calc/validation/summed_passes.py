@@ -83,7 +83,7 @@ class SummedPasses:
         if kind is Attention:
             return schedule.attention
         if kind is Collective:
-            factor = schedule.links if kernel == DIRECT else schedule.library_links
+            factor = schedule.message(direct=kernel == DIRECT)
             return Factors(factor, factor)
         if kind is Pointwise:
             return Factors(schedule.pointwise_kernels, schedule.pointwise_kernels, schedule.pointwise_kernels)
