@@ -184,11 +184,13 @@ def data_files() -> str:
             text(name),
             text(sheet.said),
             str(sum(1 for _ in sheet.records())),
-            " ".join(element("a", form, href=download(f"{name}.{form.lower()}")) for form in ("CSV", "JSON")),
+            "\u00a0\u00b7\u00a0".join(
+                element("a", form, href=download(f"{name}.{form.lower()}")) for form in ("CSV", "JSON")
+            ),
         ]
         for name, sheet in SHEETS.items()
     ]
-    return block(table(("File", "What it lists", "Entries", "Take it"), rows, caption="Data files", words=(0, 1, 3)))
+    return block(table(("File", "What it lists", "Entries", "Take it"), rows, caption="Data files", words=(0, 1)))
 
 
 def data_sheet(name: str) -> str:

@@ -421,7 +421,7 @@ def test_the_field_ends_where_estimate_says(engine: str) -> None:
         found: Any = estimate({**scenario, "context_tokens": int(tokens.replace(",", "")), "sequences": max(count, 1)})
         assert found["memory"]["fits"] == (count > 0) and found["memory"]["max_sequences"] == count
         assert int(lower.replace(",", "")) >= count
-    assert plot.data["own"][0]["label"] == "yours: 1 sequence of 8,192"
+    assert plot.data["own"][0]["label"] == "yours"
 
 
 def test_the_field_of_a_model_that_keeps_nothing_has_no_edge() -> None:
