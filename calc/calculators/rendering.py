@@ -148,11 +148,11 @@ def parts_html(report: Report) -> str:
 
 def step_html(step: Report) -> str:
     """Return one step: its name, the formula, the numbers put in, and the result."""
-    return step_line(step["name"], step["formula"], step["substituted"], step["value"], step["unit"])
+    return step_line(**{part: step[part] for part in ("name", "formula", "substituted", "value", "unit")})
 
 
 @lru_cache(maxsize=512, typed=True)
-def step_line(name: str, formula: str, substituted: str, value: float, unit: str) -> str:
+def step_line(*, name: str, formula: str, substituted: str, value: float, unit: str) -> str:
     """Return the same of a step's parts: most steps of an answer are those of the one before it."""
     if abs(value) >= 1e16:  # more digits than a float has
         shown = show_power(value)

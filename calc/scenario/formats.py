@@ -65,10 +65,22 @@ def with_experts(weights: ModelFormat, model: ReadModel, catalog: Catalog) -> Mo
 
 
 def chosen_weights(value: object, model: ReadModel, catalog: Catalog) -> tuple[ModelFormat, int | None]:
-    """Return what a scenario's `weights` means for a model, and the group size that replaces the format's own."""
+    """Return what a scenario's `weights` means for a model, and the group size that replaces the format's own.
+
+    FP8 without more is what a model is published in where that is FP8, with a scale for each block as DeepSeek-V3 has.
+    """
     if value == PUBLISHED:
         return known_published(model, catalog), None
-    return read_format(value, "weights", catalog)
+    found, group = read_format(value, "weights", catalog)
+    if found == catalog.number_format("fp8") and is_eight_bit(own := known_published(model, catalog)):
+        return own, None
+    return found, group
+
+
+def is_eight_bit(published: ModelFormat) -> bool:
+    """Return whether what a model is published in has its matrices in FP8, with scales of any kind."""
+    base = published.base if isinstance(published, Recipe) else published
+    return isinstance(base, NumberFormat) and base.bits == 8 and base.native == "fp8"
 
 
 def known_published(model: ReadModel, catalog: Catalog) -> ModelFormat:
