@@ -63,7 +63,7 @@ SHARES: dict[str, tuple[float, tuple[Any, ...]]] = {
     "start": (0.05, ({"from": "disk"}, {"from": "page-cache", "bandwidth": "3 GB/s"})),
     "gpu_layers": (0.1, (0, 1, 20)),
     "experts_on_host": (0.1, (1, 10, "all")),
-    "host": (0.1, ({"memory": "64 GiB"}, *({"processor": processor} for processor in PROCESSORS))),
+    "host": (0.1, ({"memory": "64 GiB"}, {"pinned": True}, *({"processor": processor} for processor in PROCESSORS))),
     "backend": (0.1, ("cuda", "rocm", "hip", "vulkan", "sycl", "metal")),
     "pcie": (0.05, ("4.0 x8",)),
     "cache_offload": (

@@ -209,6 +209,8 @@ def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> 
         yield "split", "layer"
     if scenario.get("experts_on_host"):
         yield "experts_on_host", ALL_LAYERS if scenario["experts_on_host"] == "all" else scenario["experts_on_host"]
+    if filled.get("host", {}).get("pinned"):
+        yield "unmapped", True
     if isinstance(split := scenario.get("tensor_split"), list | tuple):
         yield "tensor_split", ",".join(map(str, split))
 

@@ -162,6 +162,14 @@ def test_what_is_left_out_is_a_switch() -> None:
     assert "--enforce-eager" not in words(launch({**asked, "engine": "vllm", "graphs": True}))
 
 
+def test_pinned_memory_maps_no_file() -> None:
+    """llama.cpp reads what stays in the host's memory into pinned memory where it maps no file."""
+    asked = {"model": "qwen3-30b-a3b", "engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "rtx-3060-12gb"}
+    for pinned in (False, True):
+        given = words(launch({**asked, "experts_on_host": 20, "host": {"pinned": pinned}}))
+        assert ("--no-mmap" in given) == pinned
+
+
 def test_the_largest_graph_is_told() -> None:
     """Graphs of steps of so many sequences are asked for; TensorRT-LLM is told always, as it records few by itself."""
     for engine, flag in (("vllm", "--max-cudagraph-capture-size"), ("sglang", "--cuda-graph-max-bs-decode")):
@@ -253,7 +261,7 @@ READ = {
     "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
-    "llama.cpp": "-ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
+    "llama.cpp": "--no-mmap -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --kv-cache-dtype --quantization "

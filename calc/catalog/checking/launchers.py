@@ -49,6 +49,7 @@ CHOICES = (
     "options",
     "gpu_layers",
     "experts_on_host",
+    "unmapped",
     "flash",
     "split",
     "tensor_split",
