@@ -584,6 +584,12 @@ def test_layouts_are_those_that_a_framework_has(framework: str, degrees: set[str
     found = [option["scenario"]["parallelism"] for option in answer["options"]]
     assert {name for layout in found for name in ("tensor", "pipeline") if layout[name] > 1} == degrees
     assert ("runs" in answer["rejected"]) == (degrees != {"tensor", "pipeline"})
+    replicated = [
+        layout
+        for layout, option in zip(found, answer["options"], strict=True)
+        if layout["tensor"] > 1 < layout["data"] and option["scenario"]["sharding"] == "none"
+    ]
+    assert bool(replicated) == (framework == "megatron-lm")  # Accelerate refuses them
     told: Any = estimate({**asked_of(framework), "parallelism": {"pipeline": 2}})
     assert (told["runs"] is False) == ("pipeline" not in degrees) == (told["speed"] is None)
 

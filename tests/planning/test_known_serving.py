@@ -457,7 +457,6 @@ def test_what_stays_is_more_than_a_device_has(monkeypatch: pytest.MonkeyPatch) -
 def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages have room for 900 bytes with 30 tokens, 800 with 40, and one without a cache for none."""
     pools = {"first": (900, 30), "second": (800, 40), "last": (0, 0)}
-    monkeypatch.setattr(serving_report, "run", lambda case: f"run of {case}")
 
     def pool_of(served: Any) -> tuple[int, int]:
         assert served.runtime == f"run of {served.case}"
@@ -466,7 +465,7 @@ def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest
     monkeypatch.setattr(serving_report, "stage_pool", pool_of)
 
     def of(stages: list[str], pipeline: int) -> Any:
-        own = SimpleNamespace(case=lambda _demand, _layout, stage: stage, stages=lambda *_: stages)
+        own = SimpleNamespace(loaded=lambda *_: [(stage, f"run of {stage}") for stage in stages])
         fields = {"serving": own, "demand": None, "layout": Layout(pipeline=pipeline)}
         alone = {"case": "second", "runtime": "run of second"}
         return SimpleNamespace(**fields, **alone, _replace=lambda **changes: SimpleNamespace(**changes))
