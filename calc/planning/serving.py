@@ -56,7 +56,7 @@ class Serving:
         self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
-        self.last: tuple[Demand, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
+        self.last: tuple[Demand, Engine, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
 
     @property
     def bounded(self) -> bool:
@@ -109,10 +109,11 @@ class Serving:
 
     def loaded(self, demand: Demand, layout: Layout) -> list[tuple[Case, Runtime]]:
         """Return the stages that can differ with their runtimes; the same is often asked again of the last demand."""
-        if self.last is None or self.last[0] is not demand or self.last[1] != layout:
+        last = self.last
+        if last is None or last[0] is not demand or last[1] is not self.engine or last[2] != layout:
             cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
-            self.last = demand, layout, [(case, run(case)) for case in cases]
-        return self.last[2]
+            self.last = last = demand, self.engine, layout, [(case, run(case)) for case in cases]
+        return last[3]
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
         """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
