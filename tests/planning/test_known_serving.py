@@ -21,6 +21,7 @@ from calc.planning.serving_load import Server as LoadedServer
 from calc.planning.serving_load import figures, load_of, load_steps
 from calc.planning.serving_pools import sending_rate
 from calc.planning.serving_run import Found, Site, begun, percentiles, run_of, summed
+from calc.question import read_question
 
 PLAIN = PassTime((), 0.25, 0.0, 0.25)
 CARRYING = PassTime((), 1.25, 0.0, 0.25)
@@ -487,3 +488,19 @@ def test_what_a_device_sends_to_another_pool(card: str, link: str | None, rate: 
     """Of the network of its machine its share of the ports, of a link that is named all; 94 % are reached."""
     facts = catalog()
     assert sending_rate(facts.accelerator(card), facts.link(link) if link else None) == pytest.approx(rate)
+
+
+def test_stages_are_run_anew_for_other_values() -> None:
+    """What was found for a demand is kept for that demand, layout and engine alone."""
+    scenario = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "llama.cpp", "weights": "q8_0"}
+    read = read_question(scenario)
+    serving = read.serving()
+    assert serving is not None
+    first = serving.fullest(read.demand, read.layout)
+    assert serving.fullest(read.demand, read.layout)[1] is first[1]
+    more = read.demand._replace(tokens=2 * read.demand.tokens)
+    assert serving.fullest(more, read.layout)[1].device > first[1].device
+    own = serving.engine.values
+    same = serving.fullest(read.demand, read.layout)[1].device
+    serving.engine = serving.engine.valued({**own, "runtime_context": own["runtime_context"] + 2**30})
+    assert serving.fullest(read.demand, read.layout)[1].device > same == first[1].device
