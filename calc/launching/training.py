@@ -132,7 +132,10 @@ def doubts(filled: Mapping[str, Any]) -> Iterator[Warn]:
     yield Warn("dataset-needed", "put the name or the folder of your own texts in place of DATASET", "training_tokens")
     divided = [name for name in ("tensor", "pipeline", "context", "expert") if layout[name] > 1]
     if divided:
-        message = f"TRL divides no model by {' or '.join(divided)} parallelism: Megatron-LM, NeMo or torchtitan do"
+        message = (
+            f"TRL's commands have no flag for {' or '.join(divided)} parallelism: a script of your own divides a model "
+            "by the distributed_config of from_pretrained, and Megatron-LM, NeMo and torchtitan have settings for it"
+        )
         yield Warn("no-flag", message, f"parallelism.{divided[0]}")
     if keeps_fp32(filled) and filled["precision"] not in WIDE:
         message = (

@@ -147,6 +147,8 @@ class Inspection(Ranking):
         usual = candidate.scenario.get("engine") == USUAL and not candidate.devices.unlike
         if self.asked and usual and not is_served(facts=self.facts, place=place):
             return no_engine()
+        if (least := self.bounds.held(candidate)) > candidate.devices.whole_room:
+            return too_heavy(least, candidate.devices.whole_room, "the weights and the caches")
         try:
             found = self.held(self.bounds.question(candidate))
         except ScenarioError as error:

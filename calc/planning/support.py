@@ -22,6 +22,8 @@ from calc.catalog.support import (
     MLX,
     NO,
     PRECISION,
+    REPLICATED,
+    TRAINED_APART,
     TRAINING,
     YES,
     Support,
@@ -194,18 +196,29 @@ def because_of(found: list[Support]) -> dict[str, list[tuple[str, str]]]:
 
 
 def what_trains(
-    *, facts: Catalog, framework: str | None, device: Accelerator | None, base: str, precision: str | None
+    *,
+    facts: Catalog,
+    framework: str | None,
+    device: Accelerator | None,
+    base: str,
+    precision: str | None,
+    layout: Layout = ONE_DEVICE,
+    shares: bool = True,
 ) -> Runs:
-    """Return what keeps a framework from training on a device, with frozen weights in a format, in a precision.
+    """Return what keeps a framework from training: with frozen weights in a format, in a precision, in a layout.
 
-    None where nothing is known to. Facts are those on the framework, on what it is built on, and on the libraries of
-    all. A precision that nobody states is what the framework takes on that device, which runs.
+    `shares` says whether data ranks share the states of the model. None where nothing is known to. Facts are those on
+    the framework, on what it is built on, and on the libraries of all. A precision that nobody states is what the
+    framework takes on that device, which runs.
     """
     place = place_of(device)
     known = [fact for name in built_on(framework, facts) for fact in facts.support(name) if fact.holds_in("")]
     found = [closest([fact for fact in known if fact.about == DEVICE], place)] if place else []
     found += stated_of(known, FORMAT, (base,), place)
     found += stated_of(known, PRECISION, (precision,) if precision else (), place)
+    divided = [name for name in TRAINED_APART if getattr(layout, name) > 1]
+    divided += [REPLICATED] if layout.tensor > 1 and layout.data > 1 and not shares else []
+    found += stated_of(known, DIVISION, tuple(divided), place)
     stated = because_of([fact for fact in found if fact is not None])
     if stated[NO]:
         return Runs(False, tuple(stated[NO]))

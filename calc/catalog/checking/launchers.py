@@ -36,6 +36,7 @@ CHOICES = (
     "memory_fraction",
     "slots",
     "stored_cache",
+    "prefixes",
     "no_graphs",
     "largest_graph",
     "text_only",
