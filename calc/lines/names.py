@@ -59,6 +59,8 @@ LADDER = (
     "{}_k",
     "i{}_m",
     "{}_0",
+    "{}_m",
+    "{}_xs",
 )  # what llama.cpp's users mean by q4: the mixture of that many bits that there is
 
 
@@ -120,7 +122,7 @@ class Names(DeviceNames):
         if re.fullmatch(r"\d+[\s_-]*bits?", name):  # of any format
             return None
         name = re.sub(r"[\s-]+", "_", name)
-        if re.fullmatch(r"q\d", name):
+        if re.fullmatch(r"i?q\d", name):
             return next(
                 (end.format(name) for end in LADDER if end.format(name) in self.catalog.entries("mixtures")), None
             )
