@@ -61,6 +61,24 @@ KINDS = (
     ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan"),
 )
 
+# Models of kinds that are modelled, of which no source at hand says the shape.
+SHAPELESS = (
+    ("which of its layers share a cache and an indexer", r"mistral-large-4(\.0)?"),
+    ("how large it is", r"inkling-2"),
+    ("the shape of its tower; deepseek-v4-flash reads the same text", r"deepseek-v4-flash-vision"),
+    ("how it weighs values by experts", r"k2-horizon-mova"),
+)
+
+
+def shape_unsaid(name: str) -> str | None:
+    """Return what no source says of a model that is known by its name, None for one that is not known either.
+
+    >>> shape_unsaid("mistralai/Mistral-Large-4.0-1T05-A52B")
+    'which of its layers share a cache and an indexer'
+    """
+    words = re.sub(r"[\s_]+", "-", name.casefold())
+    return next((said for said, named in SHAPELESS if re.search(rf"(?<![a-z0-9])({named})(?![a-z0-9])", words)), None)
+
 
 def other_kind(name: str) -> str | None:
     """Return what a model is that is of no kind that is modelled, by the words of its name; None where they do not say.

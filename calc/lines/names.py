@@ -53,7 +53,9 @@ REPOSITORY = re.compile(
 MISSPELT = re.compile(r"([a-z]{4,})((?:\d[\d.]*)?)")  # quen3
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
-LATER = re.compile(r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in)\b)))")
+LATER = re.compile(
+    r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in|at|for|using|vs|or|runs?|fits?)\b)))"
+)
 LADDER = (
     "{}_k_m",
     "{}_k",

@@ -121,6 +121,7 @@ def test_weights_for_another_library_are_a_copy(name: str, model: str) -> None:
         ("Ultralytics/YOLO11", "convolutional"),
         ("timm/maxvit_base_tf_512.in21k_ft_in1k", "several widths"),
         ("RadixArk/Kimi-K3-DSpark", "drafts for another model"),
+        ("mistralai/Mistral-Large-4.0-1T05-A52B", "no source says which of its layers"),
         ("pyannote/speaker-diarization", "recurrence"),
         ("stable-diffusion-v1-5/stable-diffusion-v1-5", "diffusion"),
     ],
