@@ -78,7 +78,7 @@ def hearing(config: Config, outputs: int) -> Tensors:
     patches, widths, depths = (config.integers(name) or [] for name in HEARS)
     if not len(patches) == len(widths) == len(depths) > 0:
         raise config.error("depths", "must have one entry for each of the hidden sizes, as must the patch sizes")
-    ratio = int(config.number("mlp_ratio", default=4, most=64))
+    ratio = config.integer("mlp_ratio", default=4, most=64)
     kernel = config.integer("conv_kernel_size", default=7, most=2**10)
     tensors: Tensors = ()
     for step, ((before, width), patch, depth) in enumerate(zip(pairwise([1, *widths]), patches, depths, strict=True)):
