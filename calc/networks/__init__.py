@@ -8,6 +8,7 @@ from calc.architecture.families.registry import FAMILIES
 from calc.networks import (
     codecs,
     conformers,
+    contrastive,
     convolutional,
     denoising,
     dense_vision,
@@ -34,6 +35,7 @@ from calc.networks import (
 MODULES = (  # importing them fills the registry
     codecs,
     conformers,
+    contrastive,
     convolutional,
     denoising,
     dense_vision,
