@@ -216,7 +216,7 @@ class Names(DeviceNames):
         if found is None and called != line.small[window[0].start : window[-1].end]:
             listed = self.catalog.lookup("models", called)  # spelled otherwise
             found = Reading(listed, ()) if listed else None
-        if found is None or LATER.match(line.small, window[-1].end):
+        if found is None or LATER.match(line.small, window[-1].end) or self.format(window[0].text):
             return None
         line.claim(window[0].start, window[-1].end)
         return Name(window[0].start, window[-1].end, "models", id=found.id, others=found.others)
