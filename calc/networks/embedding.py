@@ -1,12 +1,10 @@
-"""EmbeddingGemma 2: Gemma 4 read both ways, with the towers that see and hear, for one vector of all that is read."""
+"""EmbeddingGemma 2: Gemma 4 read both ways, for one vector of all that is read."""
 
 from calc.architecture.config import Config
 from calc.architecture.families.gemma import GEMMA4, gemma4_text
-from calc.architecture.families.multimodal import text_of, with_tower, with_towers
 from calc.architecture.families.registry import family
-from calc.architecture.families.towers import gemma4_tower, gemma_audio
 from calc.architecture.layers import Architecture
-from calc.architecture.tensors import Tensors, linear
+from calc.architecture.tensors import linear
 from calc.networks.denoising import whole
 
 EMBEDDING_GEMMA2 = {
@@ -33,16 +31,3 @@ def embedding_gemma2_text(config: Config) -> Architecture:
     sentence = linear("embedding_projection", "head", config.integer("embedding_dim"), found.hidden_size)
     embeddings = tuple(tensor for tensor in found.embeddings if tensor.name != OF_TOKENS)
     return found._replace(embeddings=embeddings, head=found.head + sentence)
-
-
-@with_towers("embedding_gemma2")
-def embedding_gemma2(config: Config) -> Architecture:
-    """EmbeddingGemma 2 with those of Gemma 4's towers that its config gives."""
-    text = text_of(config, "embedding_gemma2_text")
-    hidden = text.completed(EMBEDDING_GEMMA2).hidden()
-    tower: Tensors = ()
-    if config.has("vision_config"):
-        tower += gemma4_tower(config.nested("vision_config"), hidden)
-    if config.has("audio_config"):
-        tower += gemma_audio(config.nested("audio_config"), hidden, older=False)
-    return with_tower(config, text, tower)

@@ -128,11 +128,12 @@ def gemma3n(config: Config) -> Architecture:
     return with_tower(config, text, tower)
 
 
-@with_towers("gemma4", "gemma4_unified")
+@with_towers("gemma4", "gemma4_unified", "embedding_gemma2")
 def gemma4(config: Config) -> Architecture:
-    """Gemma 4 with the towers that its config gives: one that sees, in the small ones another that hears."""
-    text = text_of(config, "gemma4_text")
-    hidden = text.integer("hidden_size", default=2304)
+    """Gemma 4 and EmbeddingGemma 2 with the towers that the config gives: one that sees, maybe another that hears."""
+    embeds = config.text("model_type", "") == "embedding_gemma2"
+    text = text_of(config, "embedding_gemma2_text" if embeds else "gemma4_text")
+    hidden = text.integer("hidden_size", default=512 if embeds else 2304)
     tower: Tensors = ()
     if config.has("vision_config"):
         tower += gemma4_tower(config.nested("vision_config"), hidden)
