@@ -19,7 +19,7 @@ TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
     | dict.fromkeys(("requests_per_s", "rents", "hours_a_day"), ("hardware",))
     | {"days": ("deadline",)}
-    | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction"), RUN)
+    | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
     | {"offload": ("training", "duration", "longest"), "prefix_hit_rate": ("speed", "cost"), "pcie": (*RUN, "limit")}
 )
 # Words that say nothing where the line names what they are about.

@@ -121,7 +121,11 @@ def test_weights_for_another_library_are_a_copy(name: str, model: str) -> None:
         ("Ultralytics/YOLO11", "convolutional"),
         ("timm/maxvit_base_tf_512.in21k_ft_in1k", "several widths"),
         ("RadixArk/Kimi-K3-DSpark", "drafts for another model"),
+        ("mistralai/Mistral-Large-4.0-1T05-A52B", "no source says which of its layers"),
         ("pyannote/speaker-diarization", "recurrence"),
+        ("flair/ner-german-large", "marks words by recurrence"),
+        ("ibm-granite/granite-timeseries-ttm-r2", "time series"),
+        ("Prior-Labs/TabPFN-v2-reg", "tables of numbers"),
         ("stable-diffusion-v1-5/stable-diffusion-v1-5", "diffusion"),
     ],
 )
