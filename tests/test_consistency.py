@@ -99,6 +99,16 @@ def test_a_filled_scenario_gives_the_same_report(make: Make) -> None:
             assert again[name] == report[name], (name, scenario)
 
 
+@pytest.mark.parametrize("workload", ["inference", "training"])
+@pytest.mark.parametrize("model", ["FacebookAI/roberta-large", "google-bert/bert-base-multilingual-cased"])
+def test_a_repository_with_other_ends_is_asked_again_as_itself(model: str, workload: str) -> None:
+    """Its head is trained too: a run's scenario named the entry, whose model ends before it."""
+    report: Any = estimate({"workload": workload, "model": model}, repairs=False)
+    again: Any = estimate(report["scenario"], repairs=False)
+    assert report["scenario"]["model"] == model
+    assert again["model"] == report["model"] and again["memory"] == report["memory"]
+
+
 @pytest.mark.parametrize("framework", [None, "unsloth", "ms-swift", "megatron-lm", "deepspeed"])
 def test_a_precision_that_nobody_states_runs(framework: str | None) -> None:
     """What a framework takes on an older device is what the report says: stated, it runs there as well."""

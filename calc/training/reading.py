@@ -90,7 +90,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         )
     if not any(kind.tensors for kind in architecture.kinds):
         raise ScenarioError("model", f"{model.name}: has no layer that could be trained")
-    reader.filled["model"] = model.id or reader.given["model"]
+    reader.filled["model"] = model.written or reader.given["model"]
     method = reader.option("method", METHODS)
     reader.presets["precision"] = usual_precision(reader, facts)
     scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
