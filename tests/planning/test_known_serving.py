@@ -395,6 +395,18 @@ def test_a_burst_by_hand() -> None:
     assert burst_figures(found, burst(400), 100.0)["all_answered_s"] == 25.0
 
 
+def test_clients_that_are_fewer_than_replicas_leave_some_idle() -> None:
+    """Of four replicas one client keeps one at work, whichever it is; six keep three at work with two each."""
+    asked = {**SERVED, "accelerators": 4, "parallelism": {"data": 4}}
+    one, four, six = (
+        estimate({**asked, "arrivals": {"requests": 12 * clients, "concurrency": clients}})["speed"]
+        for clients in (1, 4, 6)
+    )
+    rates = [found["output_tokens_per_s"]["typical"] for found in (one, four, six)]  # type: ignore[index]
+    assert rates[1] == pytest.approx(4 * rates[0], rel=1e-3)
+    assert rates[1] < rates[2] < 1.5 * rates[1]
+
+
 def test_a_burst_waits_for_states() -> None:
     """A thousand short requests to Qwen3.5 35B-A3B under SGLang 0.5.9 on an H200, of which 512 may be in the server.
 
