@@ -148,7 +148,8 @@ def parts_html(report: Report) -> str:
 
 def step_html(step: Report) -> str:
     """Return one step: its name, the formula, the numbers put in, and the result."""
-    return step_line(step["name"], step["formula"], step["substituted"], step["value"], step["unit"])
+    parts = ("name", "formula", "substituted", "value", "unit")
+    return step_line(**{part: step[part] for part in parts})
 
 
 @lru_cache(maxsize=512, typed=True)

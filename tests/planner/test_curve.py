@@ -107,4 +107,4 @@ def test_a_rank_is_full_where_what_is_allowed_is_used_up(monkeypatch: pytest.Mon
 
 def test_a_rank_that_only_reads_is_late() -> None:
     """Where prompts take all of the time, every request waits too long."""
-    assert curve(STATE._replace(share=0.2)).late(4.0, 1.0) == 1.0
+    assert curve(STATE._replace(share=0.5, extra_s=0.5, step_s=0.25)).late(4.0, 1.0) == 1.0
