@@ -15,7 +15,10 @@ from calc.planning.chance import LIKELY
 from tests.test_contract import TOTALS, Report, Scenario, check_ranges, training
 
 FACTS = catalog()
-MODELS, DEVICES, PROCESSORS = FACTS.ids("models"), FACTS.ids("accelerators"), FACTS.ids("processors")
+ENTRIES = [FACTS.model(model) for model in FACTS.ids("models")]
+# Each model by its id, and what is not quite it by the repository: with other ends, or in another number format.
+MODELS = [name for entry in ENTRIES for name in (entry.id, *entry.variants, *entry.published)]
+DEVICES, PROCESSORS = FACTS.ids("accelerators"), FACTS.ids("processors")
 FORMATS = [*FACTS.ids("number_formats"), *FACTS.ids("mixtures")]
 DRAFTS: tuple[dict[str, object], ...] = (
     {"method": "draft", "model": "llama-3.2-1b"},

@@ -181,6 +181,8 @@ class Names:
         variants = self._tables["models"][listed].get("variants", ())
         assert isinstance(variants, Collection)
         folded = fold(name)  # of the repository, or of an alias that is spelled as it
+        if folded == fold(listed):  # the id, however it is spelled
+            return ""
         return next((known for known in variants if folded in (fold(known), fold(known.rpartition("/")[2]))), "")
 
     @cached_property

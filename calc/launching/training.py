@@ -35,12 +35,12 @@ def trained(report: Mapping[str, Any], facts: Catalog) -> Trained:
     machines = -(-count // inside)
     model = filled["model"]
     record = facts.model(model) if isinstance(model, str) else None
-    repository = record.repositories[0] if record is not None and record.repositories else "/models/model"
+    named = facts.variant(model) or next(iter(record.repositories), "") if record else ""
     launcher = facts.launcher("trl")
     said, left = flags_of(launcher, dict(choices(filled)), "")
     config = configuration(filled, machines=machines, devices=inside)
     return Trained(
-        words=(*launcher.program, launcher.model_flag, repository),
+        words=(*launcher.program, launcher.model_flag, named or "/models/model"),
         said=tuple(said),
         files=(("accelerate.yaml", config),),
         machines=machines,

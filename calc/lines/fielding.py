@@ -4,7 +4,7 @@ from calc.lines.asking import MONEY, TIMES, TRAINED
 from calc.lines.layout import DEGREES, take_layout
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Chip, Reader
-from calc.planning.support import format_within
+from calc.planning.usual_engine import format_within
 from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
 from calc.units import read_count

@@ -8,7 +8,8 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
-from calc.planning.support import first_engine, format_names
+from calc.planning.support import format_names
+from calc.planning.usual_engine import first_engine
 from calc.question import Asked, Question, read_asked, read_placement, read_question
 from calc.scenario.fields import OF_HOST, USUAL
 from calc.scenario.formats import chosen_weights

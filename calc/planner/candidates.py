@@ -15,7 +15,6 @@ from calc.planner.formats import stored, usual_formats, ways
 from calc.planner.question import Question, own_price
 from calc.planning.cost import DOLLARS, LAUNCH, LOWEST, SOLD, newest_rent, purchase_today
 from calc.planning.layout import apart_layouts, tensor_degrees
-from calc.planning.support import sold_in_multiples
 from calc.question import read_asked
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import HOST_ENGINE, SHARING_ENGINES, USUAL
@@ -195,7 +194,7 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
             return tuple(count for count in range(1, given + 1) if given % count == 0)
         return (given,)
     usual = CLUSTERS[-1] if question.need.days is not None else USUAL_DEVICES  # as many as end a run in its days
-    most = (question.limits.devices or usual) if sold_in_multiples(accelerator) else 1
+    most = (question.limits.devices or usual) if accelerator.sold_in_multiples else 1
     tried = OWN_COUNTS if accelerator.segment == OWN else COUNTS
     if question.trains:
         tried = tuple(sorted({*tried, *CLUSTERS}))

@@ -16,7 +16,7 @@ from calc.planning.chance import SURE
 from calc.planning.served import Served, serve
 from calc.planning.serving_load import typical_load
 from calc.planning.serving_speed import typical_speed
-from calc.planning.support import is_served
+from calc.planning.usual_engine import is_served
 from calc.question import Question as Scenario
 from calc.scenario.fields import USUAL
 

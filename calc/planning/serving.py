@@ -19,7 +19,6 @@ from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, spl
 from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
-from calc.planning.support import sold_in_multiples
 
 if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
@@ -231,7 +230,7 @@ class Serving:
         own = asked if fits else None
         tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
         most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
-        if asked.devices == 1 and not sold_in_multiples(self.accelerator):
+        if asked.devices == 1 and not self.accelerator.sold_in_multiples:
             most = min(most, 1)
         most = int(min(most, self.engine.most_devices))
         held = fullest(demand, Layout())[1].held

@@ -10,7 +10,7 @@ from calc.errors import ScenarioError
 from calc.memory.published_formats import published_cache, published_format
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, STORED
 from calc.scenario.model import ReadModel, read_stored
-from calc.scenario.reader import Reader, whole
+from calc.scenario.reader import Reader, read_flag, whole
 
 SIXTEEN = 16  # bits
 
@@ -113,10 +113,8 @@ def read_format(value: object, field: str, catalog: Catalog) -> tuple[ModelForma
         if not isinstance(mixture, Mixture):
             message = f"{mixture.id} is no mixture of llama.cpp, and is made without one"
             raise ScenarioError(f"{field}.importance_matrix", message)
-        if not isinstance(value["importance_matrix"], bool):
-            message = f"must be true or false, not {value['importance_matrix']!r:.60}"
-            raise ScenarioError(f"{field}.importance_matrix", message)
-        return mixture._replace(importance_matrix=value["importance_matrix"]), None
+        matrix = read_flag(value["importance_matrix"], f"{field}.importance_matrix")
+        return mixture._replace(importance_matrix=matrix), None
     if isinstance(value, Mapping) and set(value) == {"format", "group_size"}:
         number_format = named_format(value["format"], f"{field}.format", catalog)
         if isinstance(number_format, Mixture) or not number_format.group or number_format.group_rows > 1:

@@ -37,6 +37,21 @@ def test_what_a_name_holds(name: str, model: str, weights: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        ("RoBERTa large", ""),  # as the id is spelled
+        ("roberta-large", ""),
+        ("FacebookAI/roberta-large", "FacebookAI/roberta-large"),
+        ("BERT base multilingual cased", "google-bert/bert-base-multilingual-cased"),
+        ("Qwen/Qwen3-8B-Base", "Qwen/Qwen3-8B-Base"),
+    ],
+)
+def test_an_id_is_the_entry_however_it_is_spelled(name: str, variant: str) -> None:
+    """A repository of the same name has other words at its ends, and is meant where it is named whole."""
+    assert catalog().variant(name) == variant
+
+
+@pytest.mark.parametrize(
     "name", ["someone/Qwen3.8-27B-DFlash", "RadixArk/Kimi-K3-DSpark", "someone/Qwen3.8-27B-Eagle3"]
 )
 def test_drafts_are_no_copies(name: str) -> None:

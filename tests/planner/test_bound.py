@@ -99,6 +99,7 @@ def test_a_draft_lets_a_step_write_more() -> None:
     bound = bounds.of(drafted, drafted.scenario)
     assert bound.written == 4
     assert bound.step_s == bound.least.read / (2 * 936e9) / 4
+    assert bounds.own(drafted).cache_s == bound.cache[1] / (2 * 936e9) / 4
 
 
 def test_prompts_take_operations() -> None:
