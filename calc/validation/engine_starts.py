@@ -14,7 +14,6 @@ START = {
     "expert_reading_factor": 1.0,
     "expert_factor": 1.0,
     "expert_launches": 1.0,
-    "links_factor": 0.6,
     "product_launches": 1.0,
     "step_s": 1e-3,
     "sequence_s": 1e-5,
@@ -26,17 +25,13 @@ START = {
     "processor_pair_s": 2e-9,
 }
 # The same where an engine's code says more: scores that are written and read, weights that are unpacked to 16 bit
-# before they are multiplied, kernels around a product that PyTorch launches one by one from Python, messages that NCCL
-# sends as it is: vLLM has no all-reduce of its own on AMD before 0.8.3 (https://github.com/vllm-project/vllm/pull/14125),
-# and multiplies AWQ by AutoAWQ's kernel before 0.5.3 (https://github.com/vllm-project/vllm/pull/6612).
+# before they are multiplied, kernels around a product that PyTorch launches one by one from Python. vLLM multiplies AWQ
+# by AutoAWQ's kernel before 0.5.3 (https://github.com/vllm-project/vllm/pull/6612).
 CODE = {
     "attention_factor_eager": 3.0,
     "cache_factor_eager": 2.0,
     "launch_s@2023": 2e-5,
     "launch_s@V0": 2e-5,
-    "links_factor@2023": 1.0,
-    "links_factor@AMD@V0": 1.0,
-    "links_factor_library": 1.0,
     "weights_factor_w4a16@2023": 2.0,
     "weights_factor_awq@0.5": 2.0,
     "step_s@2023": 1.3e-2,
