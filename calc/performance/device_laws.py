@@ -165,7 +165,7 @@ class DeviceLaws:
             law = law._replace(start_s=2.0 * self.own.vector_start_s, key_s=0.0)
         return self._decodes.setdefault((latent, kernel), law)
 
-    def _message_law(self, kind: str, group: str, ranks: int, is_own: bool) -> MessageLaw | None:
+    def _message_law(self, kind: str, group: str, ranks: int, *, is_own: bool) -> MessageLaw | None:
         """Return the law of a message within a machine; None for what goes through a host's memory or a network."""
         way = self.joined_ranks(group, ranks)
         if way.machines > 1 or way.kind not in (DEVICE, HOST):

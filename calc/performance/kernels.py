@@ -219,15 +219,15 @@ class Kernels(DeviceLaws):
         """Return the seconds of a message among a group of ranks."""
         if operation.ranks == 1:
             return 0.0
-        key = operation.kind, operation.group, operation.ranks, self.is_own(operation)
+        kind, group, ranks, is_own = operation.kind, operation.group, operation.ranks, self.is_own(operation)
+        key = kind, group, ranks, is_own
         if key not in self._messages:
-            self._messages[key] = self._message_law(*key)
+            self._messages[key] = self._message_law(kind, group, ranks, is_own=is_own)
         law = self._messages[key]
         if law is None:
-            group = self.joined_ranks(operation.group, operation.ranks)
-            size, copies = operation.message_bytes, operation.copies
-            return transfer(operation.kind, joined=group, message_bytes=size, copies=copies).seconds
-        steps = step_count(operation.kind, ranks=operation.ranks, algorithm=RING)
+            joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
+            return transfer(kind, joined=joined_by, message_bytes=size, copies=operation.copies).seconds
+        steps = step_count(kind, ranks=ranks, algorithm=RING)
         return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)
 
     def is_own(self, operation: Collective) -> bool:
@@ -255,7 +255,7 @@ class Kernels(DeviceLaws):
         elif isinstance(operation, Collective):
             way = joined(self.accelerator, ranks=operation.ranks)
             is_own = self.is_own(operation)
-            if self._message_law(operation.kind, operation.group, operation.ranks, is_own) is None:
+            if self._message_law(operation.kind, operation.group, operation.ranks, is_own=is_own) is None:
                 return None
             kind, kernel = MESSAGE, f"{operation.kind}/{way.kind}"
         else:
