@@ -61,7 +61,7 @@ class DeviceLaws:
         self._decodes: dict[tuple[bool, str], DecodeLaw] = {}
         self._streams: dict[str, StreamLaw] = {}
         self._groups: dict[tuple[str, int], Joined] = {}
-        self._messages: dict[tuple[str, str, int], MessageLaw | None] = {}
+        self._messages: dict[tuple[str, str, int, bool], MessageLaw | None] = {}
         self._taken: Found | None = None
 
     def group(self, name: str, joined_by: Joined) -> None:
@@ -69,7 +69,7 @@ class DeviceLaws:
         key = name, joined_by.ranks
         if self._groups.get(key) != joined_by:
             self._groups[key] = joined_by
-            self._messages = {known: law for known, law in self._messages.items() if known[1:] != key}
+            self._messages = {known: law for known, law in self._messages.items() if known[1:3] != key}
 
     def joined_ranks(self, name: str, ranks: int) -> Joined:
         """Return what joins the ranks of a kind of group: what was said, or what usually joins as many devices."""
@@ -95,13 +95,17 @@ class DeviceLaws:
         """The operations a second that no product of 16 bit exceeds, of experts or others."""
         return max(self._product_law(PLAIN).rate, self._experts_law(PLAIN).rate)
 
-    def _find(self, kind: str, kernel: str) -> Found:
-        """Return the nearest law: of this family, else of those that it is like; of the kernel, else of a plain one."""
+    def _find(self, kind: str, kernel: str, *, is_own: bool = True) -> Found:
+        """Return the nearest law: of this family, else of those that it is like; of the kernel, else of a plain one.
+
+        `is_own` says whether an engine's own is asked for where there is one, or a library's.
+        """
         laws = kernel_laws()
+        engines = (self.engine, "") if is_own else ("",)
         for wanted in (kind, INSTEAD.get(kind, kind)):
             for name in (kernel, PLAIN):
                 for family, rate, memory in self._families(anywhere=kind == MESSAGE):
-                    for engine in ("",) if self.own.fuses_casts and wanted == PRODUCT else (self.engine, ""):
+                    for engine in ("",) if self.own.fuses_casts and wanted == PRODUCT else engines:
                         law = laws.get((wanted, name, family.id, engine))
                         if law is not None:
                             return Found(law, rate, memory, self._basis_kind(law, same=name == kernel))
@@ -164,12 +168,12 @@ class DeviceLaws:
             law = law._replace(start_s=2.0 * self.own.vector_start_s, key_s=0.0)
         return self._decodes.setdefault((latent, kernel), law)
 
-    def _message_law(self, kind: str, group: str, ranks: int) -> MessageLaw | None:
+    def _message_law(self, kind: str, group: str, ranks: int, *, is_own: bool) -> MessageLaw | None:
         """Return the law of a message within a machine; None for what goes through a host's memory or a network."""
         way = self.joined_ranks(group, ranks)
         if way.machines > 1 or way.kind not in (DEVICE, HOST):
             return None
-        found = self._taken or self._find(MESSAGE, f"{kind}/{way.kind}")
+        found = self._taken or self._find(MESSAGE, f"{kind}/{way.kind}", is_own=is_own)
         measured = catalog().kernel_family(found.law.family).measured
         if catalog().accelerator(measured[0]).vendor != self.accelerator.vendor:
             return None  # another maker's library

@@ -69,8 +69,8 @@ def passes_of(
     found = None
     triton = catalog().engine(engine).triton_experts(demand.architecture.family)
     if accelerator is not None and not placement.alone:
-        vendor = accelerator.vendor
-        own = own_kernels(values, attention, (f"{vendor} {backend}", accelerator.architecture, vendor), triton)
+        classes = kernel_classes(accelerator, backend)
+        own = own_kernels(values, attention, classes, triton, ranks=layout.tensor)
         found = device_kernels(accelerator, layout, engine, own)
     if found is None and not placement.alone:
         return None
@@ -121,6 +121,12 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
         schedule = schedule._replace(step_s=0.0, sequence_s=0.0)
     model = device_model(device_layers(demand, ON_DEVICES), demand, layout, ON_DEVICES, fuses=fuses)
     return passes._replace(drafter=Passes(demand, layout, model, passes.kernels, schedule=schedule))
+
+
+def kernel_classes(accelerator: Accelerator, backend: str = "") -> tuple[str, ...]:
+    """Return what an engine's own kernels may differ by on a device, the narrowest first."""
+    kind, vendor = accelerator.architecture, accelerator.vendor
+    return f"{vendor} {backend}", f"{kind} {device_class(accelerator)}", kind, vendor
 
 
 @lru_cache(maxsize=512)  # a search asks for those of each model and number format, which have the same laws

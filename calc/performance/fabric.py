@@ -41,7 +41,7 @@ class Joined(NamedTuple):
 
     @property
     def direct(self) -> bool:
-        """Whether all members read each other's memory, so that engines add up by kernels of their own: no NCCL.
+        """Whether all members read each other's memory, so that engines can add up by kernels of their own: no NCCL.
 
         Over PCIe no more than two do. Source: vLLM's CustomAllreduce, which SGLang has too; TensorRT-LLM's
         `selectImplementation` asks for NVLink.

@@ -5,7 +5,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, KernelLaw
-from calc.performance.collectives import RING, step_count
+from calc.performance.collectives import ALL_REDUCE, ALL_TO_ALL, RING, step_count
 from calc.performance.device_laws import (
     DECODE,
     EXPERTS,
@@ -238,20 +238,25 @@ class Kernels(DeviceLaws):
         """Return the seconds of a message among a group of ranks."""
         if operation.ranks == 1:
             return 0.0
-        key = operation.kind, operation.group, operation.ranks
+        kind, group, ranks, is_own = operation.kind, operation.group, operation.ranks, self.is_own(operation)
+        key = kind, group, ranks, is_own
         if key not in self._messages:
-            self._messages[key] = self._message_law(*key)
+            self._messages[key] = self._message_law(kind, group, ranks, is_own=is_own)
         law = self._messages[key]
         if law is None:
-            group = self.joined_ranks(operation.group, operation.ranks)
-            size, copies = operation.message_bytes, operation.copies
-            return transfer(operation.kind, joined=group, message_bytes=size, copies=copies).seconds
-        steps = step_count(operation.kind, ranks=operation.ranks, algorithm=RING)
+            joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
+            return transfer(kind, joined=joined_by, message_bytes=size, copies=operation.copies).seconds
+        steps = step_count(kind, ranks=ranks, algorithm=RING)
         return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)
 
-    def is_direct(self, operation: Collective) -> bool:
-        """Return whether all ranks of a message read each other's memory."""
-        return self.joined_ranks(operation.group, operation.ranks).direct
+    def is_own(self, operation: Collective) -> bool:
+        """Return whether an engine sends a message by a kernel of its own, where it has one beside a library's.
+
+        What is added up and not too large is, and tokens on their way to experts, among ranks that reach each other.
+        """
+        small = operation.kind == ALL_REDUCE and operation.message_bytes <= self.own.sum_bytes
+        direct = self.joined_ranks(operation.group, operation.ranks).direct
+        return direct and (small or operation.kind == ALL_TO_ALL)
 
     def host_copy(self, operation: HostCopy) -> float:
         """Return the seconds of a copy between host and device."""
@@ -259,7 +264,7 @@ class Kernels(DeviceLaws):
 
     def basis(self, operation: Operation) -> Basis | None:
         """Return what stands behind the seconds of an operation, None for messages and copies."""
-        kernel = getattr(operation, "kernel", PLAIN)
+        kernel, is_own = getattr(operation, "kernel", PLAIN), True
         if isinstance(operation, Attention):
             many = operation.queries > MOST_DECODED
             kinds = (LATENT_PREFILL, LATENT_DECODE) if operation.latent else (PREFILL, DECODE)
@@ -268,12 +273,13 @@ class Kernels(DeviceLaws):
             return None
         elif isinstance(operation, Collective):
             way = joined(self.accelerator, ranks=operation.ranks)
-            if self._message_law(operation.kind, operation.group, operation.ranks) is None:
+            is_own = self.is_own(operation)
+            if self._message_law(operation.kind, operation.group, operation.ranks, is_own=is_own) is None:
                 return None
             kind, kernel = MESSAGE, f"{operation.kind}/{way.kind}"
         else:
             kind = {Product: PRODUCT, Experts: EXPERTS, Recurrence: RECURRENCE}.get(type(operation), POINTWISE)
-        found = self._find(kind, kernel)
+        found = self._find(kind, kernel, is_own=is_own)
         return Basis(found.law, found.kind)
 
 

@@ -1,6 +1,7 @@
 """What an engine's kernels have to themselves, against those that the laws were measured with."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 
@@ -26,6 +27,7 @@ class OwnKernels(NamedTuple):
     plain_in_turn: float = 0.0  # the same around products of weights in 16 bit, which a library multiplies
     heads_alone: float = 0.0  # 1: threads attend to each query head of a decoding token for itself, not matrix units
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
+    sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, where one unit walks over all keys of a head
 
@@ -34,9 +36,14 @@ LIBRARIES = OwnKernels()
 
 
 def own_kernels(
-    values: Mapping[str, float], attention: str, classes: Sequence[str], triton: frozenset[str] = frozenset()
+    values: Mapping[str, float],
+    attention: str,
+    classes: Sequence[str],
+    triton: frozenset[str] = frozenset(),
+    *,
+    ranks: int = 1,
 ) -> OwnKernels:
-    """Return what an engine's coefficients say of its kernels, with attention done one way.
+    """Return what an engine's coefficients say of its kernels, with attention done one way, of `ranks` that add up.
 
     `classes` are what they may differ by, the narrowest first: a maker's other back end, a generation, a maker.
     """
@@ -45,6 +52,10 @@ def own_kernels(
         narrower = (values[key] for key in (f"{name}@{known}" for known in classes) if key in values)
         return next(narrower, values.get(name, 0.0))
 
-    numbers = {name: of(name) for name in OwnKernels._fields[1:-2]}
+    numbers = {name: of(name) for name in OwnKernels._fields[1:-3]}
     walk = values.get(f"key_walk_s_{attention}", 0.0)
-    return OwnKernels(bool(values["fuses_casts"]), **numbers, triton=triton, key_walk_s=walk)
+    most = inf
+    if "sum_bytes" in values:
+        names = ("sum_bytes", "symmetric_bytes") if values.get("symmetric_memory") else ("sum_bytes",)
+        most = max(of(f"{name}_{ranks}") or of(name) for name in names)
+    return OwnKernels(bool(values["fuses_casts"]), **numbers, sum_bytes=most, triton=triton, key_walk_s=walk)

@@ -89,7 +89,7 @@ def pass_time(
         seconds, bound = kernels.seconds(operation), MEMORY
         count = operation.launches
         if isinstance(operation, Collective):
-            seconds, bound = seconds * schedule.message(direct=kernels.is_direct(operation)), LINKS
+            bound = LINKS
         elif isinstance(operation, HostCopy):
             slowed = 1.0 if operation.pinned else schedule.copy_factor
             seconds, bound = schedule.crossing_s + slowed * seconds, LINKS

@@ -38,8 +38,6 @@ class Schedule(NamedTuple):
     classes: tuple[str, ...]  # what coefficients may differ by, the narrowest first
     attention: Factors
     expert_launches: float
-    links: float  # times that a message takes longer than NCCL's model has it
-    library_links: float  # the same where the engine has no kernel of its own for it
     step_s: float  # of the host between steps: scheduling, sampling, the answer's way out
     sequence_s: float  # of a step, for each sequence
     launch_s: float  # of the host for each kernel that no graph holds
@@ -56,10 +54,6 @@ class Schedule(NamedTuple):
     triton: frozenset[str]  # kernels of routed experts that are Triton's, where a library has faster ones
     found: dict[str, Factors]  # of products, by their kernels, once they were asked for
     found_grouped: dict[str, Factors]  # the same of experts' products
-
-    def message(self, *, direct: bool) -> float:
-        """Return the factor of a message's seconds, by whether all of its ranks read each other's memory."""
-        return self.links if direct else self.library_links
 
     @property
     def copies_products(self) -> bool:
@@ -174,8 +168,6 @@ def known_schedule(
             of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
         ),
         expert_launches=values.get("expert_launches", 1.0),
-        links=of("links_factor"),
-        library_links=of("links_factor", ("library", "")),
         step_s=of("step_s"),
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),

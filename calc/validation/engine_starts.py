@@ -14,7 +14,6 @@ START = {
     "expert_reading_factor": 1.0,
     "expert_factor": 1.0,
     "expert_launches": 1.0,
-    "links_factor": 0.6,
     "product_launches": 1.0,
     "step_s": 1e-3,
     "sequence_s": 1e-5,
@@ -26,17 +25,13 @@ START = {
     "processor_pair_s": 2e-9,
 }
 # The same where an engine's code says more: scores that are written and read, weights that are unpacked to 16 bit
-# before they are multiplied, kernels around a product that PyTorch launches one by one from Python, messages that NCCL
-# sends as it is: vLLM has no all-reduce of its own on AMD before 0.8.3 (https://github.com/vllm-project/vllm/pull/14125),
-# and multiplies AWQ by AutoAWQ's kernel before 0.5.3 (https://github.com/vllm-project/vllm/pull/6612).
+# before they are multiplied, kernels around a product that PyTorch launches one by one from Python. vLLM multiplies AWQ
+# by AutoAWQ's kernel before 0.5.3 (https://github.com/vllm-project/vllm/pull/6612).
 CODE = {
     "attention_factor_eager": 3.0,
     "cache_factor_eager": 2.0,
     "launch_s@2023": 2e-5,
     "launch_s@V0": 2e-5,
-    "links_factor@2023": 1.0,
-    "links_factor@AMD@V0": 1.0,
-    "links_factor_library": 1.0,
     "weights_factor_w4a16@2023": 2.0,
     "weights_factor_awq@0.5": 2.0,
     "step_s@2023": 1.3e-2,
@@ -66,7 +61,7 @@ EAGER = {
 # give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. Other products in blocks
 # by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did between
 # steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
-SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0, "matrix_factor_quantized@consumer": 1.0}
+SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate. Its
 # attention on AMD's takes packed FP16, at half the matrix units' rate up to RDNA 3.5 and at a quarter on RDNA 4. Where
@@ -91,12 +86,13 @@ OWN = {
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and
-# those of A100s, which keep their clock. Of llama.cpp, what libraries did under SYCL until it had kernels of its own.
+# those of A100s and, under TensorRT-LLM, of consumer cards, which keep their clock. Of llama.cpp, what libraries did
+# under SYCL until it had kernels of its own.
 STEADY = "matrix_factor@Ampere data-center"
 BY_LAW = {
     "llama.cpp": ("attention_factor@Intel@2025",),
     "sglang": ("weights_factor", "expert_reading_factor_w4a16", STEADY),
-    "tensorrt-llm": (STEADY,),
+    "tensorrt-llm": (STEADY, "matrix_factor@consumer", "matrix_factor_quantized@consumer"),
     "vllm": (STEADY,),
 }
 

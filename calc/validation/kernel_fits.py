@@ -55,7 +55,7 @@ NUMBERS = {
 }
 BY_LOGARITHM = frozenset(NUMBERS) - {"memory_share", "matrix_share", "link_share", "pair_share"}
 CROWDED = 0.65  # of the share of two cards, where more share a PCIe switch: as on the RTX PRO 6000
-LEAST = {"message": (30, 5), "recurrence": (300, 10)}  # a kind with few rows needs fewer, and fewer of them left out
+LEAST = {"message": (10, 2), "recurrence": (300, 10)}  # a kind with few rows needs fewer, and fewer of them left out
 LOSS_SCALE = 0.08  # error from which on a row weighs less
 
 

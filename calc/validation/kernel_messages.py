@@ -3,7 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from calc.catalog import catalog
+from calc.performance.engine_passes import kernel_classes
+from calc.performance.kernels import Kernels
 from calc.performance.operations import Collective
+from calc.performance.own_kernels import own_kernels
 from calc.validation.measured_kernels import DEVICES, ENGINES, Measured, Row, rows, seconds_of
 
 COLLECTIVES = {
@@ -25,7 +29,9 @@ def messages(folder: Path) -> Iterator[Measured]:
             yield message(row, "", kind, size * int(row["message_size"]))
     for row in rows(folder, "custom_allreduce"):
         if not row["kernel"].endswith("_eager") and int(row["num_gpus"]) <= MOST_JOINED.get(row["device"], 8):
-            yield message(row, ENGINES[row["engine"]], "all-reduce", 2 * int(row["message_size"]))
+            sum_of = message(row, ENGINES[row["engine"]], "all-reduce", 2 * int(row["message_size"]))
+            if is_own(sum_of, row["version"]):  # what is larger, engines leave to NCCL
+                yield sum_of
     for row in rows(folder, "moe_all_to_all"):
         # DeepEP sends tokens to their experts and back. Its column is in microseconds whatever its name says, as the
         # bytes show; one of vLLM's two settings was timed with its host.
@@ -34,6 +40,15 @@ def messages(folder: Path) -> Iterator[Measured]:
             size = 2 * tokens * int(row["topk"]) * int(row["hidden_size"])
             timed = {**row, "num_gpus": str(ranks), "latency_ms": str(float(row["latency_ms"]) / 1e3)}
             yield message(timed, EXCHANGED, "all-to-all", size)
+
+
+def is_own(measured: Measured, version: str) -> bool:
+    """Return whether a version of an engine sends a message by its own kernel."""
+    accelerator, done = catalog().accelerator(measured.device), measured.operations[-1]
+    assert isinstance(done, Collective)
+    values = catalog().engine(measured.engine).of_version(version, accelerator.vendor).values
+    own = own_kernels(values, "flash", kernel_classes(accelerator), ranks=done.ranks)
+    return Kernels(accelerator, measured.engine, own).is_own(done)
 
 
 def message(row: Row, engine: str, kind: str, size: int) -> Measured:

@@ -7,12 +7,11 @@ the list of its operations does.
 from calc.memory.budget import Demand, Layout
 from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
-from calc.performance.operations import Attention, Collective, Experts, Pointwise, Product
+from calc.performance.operations import Attention, Experts, Pointwise, Product
 from calc.performance.pass_times import UNCHANGED, PassTime
 from calc.performance.passes import Passes
 from calc.performance.schedules import Factors, Schedule
 
-DIRECT = "direct"  # of a message: among devices that read each other's memory
 Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of reading and of working, times, launches
 
 
@@ -82,9 +81,6 @@ class SummedPasses:
             return schedule.grouped(kernel)
         if kind is Attention:
             return schedule.attention
-        if kind is Collective:
-            factor = schedule.message(direct=kernel == DIRECT)
-            return Factors(factor, factor)
         if kind is Pointwise:
             return Factors(schedule.pointwise_kernels, schedule.pointwise_kernels, schedule.pointwise_kernels)
         return UNCHANGED
@@ -100,8 +96,7 @@ class SummedPasses:
         rate = kernels.rate("bf16")
         for operation, times in operations:
             kind = type(operation)
-            is_direct = isinstance(operation, Collective) and kernels.is_direct(operation)
-            group = kind, DIRECT if is_direct else getattr(operation, "kernel", "")
+            group = kind, getattr(operation, "kernel", "")
             found = sums.setdefault(group, [0.0, 0.0, 0.0, 0.0])
             seconds = times * kernels.seconds(operation)
             moved, flops = operation.bytes / kernels.bandwidth, operation.flops / rate

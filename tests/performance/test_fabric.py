@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc.catalog import catalog
-from calc.performance.collectives import ALL_REDUCE
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, SEND
+from calc.performance.engine_passes import kernel_classes
 from calc.performance.fabric import (
     DEVICE,
     HOST,
@@ -19,9 +20,12 @@ from calc.performance.fabric import (
     usual_network,
 )
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Collective, Counted
-from calc.performance.pass_times import pass_time
-from calc.performance.schedules import schedule_of
+from calc.performance.operations import Collective
+from calc.performance.own_kernels import own_kernels
+from calc.performance.speed import passes_for
+from calc.planning.served import serve
+from calc.planning.serving_question import speed_question
+from calc.question import read_question
 
 DEVICES = [device for device in catalog().accelerators() if device.quantity("link_bandwidth")]
 
@@ -48,35 +52,72 @@ def test_peer_access_decides_the_way() -> None:
     assert joined(facts.accelerator("h100-sxm-80gb"), ranks=2, link=facts.link("infiniband-ndr")).kind == NETWORK
 
 
+MIB = 2.0**20
+
+
 @pytest.mark.parametrize(
-    ("card", "ranks", "direct"),
+    ("engine", "version", "card", "ranks", "size", "own"),
     [
-        ("h100-sxm-80gb", 8, True),
-        ("h100-sxm-80gb", 16, False),  # two machines
-        ("mi300x", 8, True),
-        ("rtx-6000-ada", 2, True),
-        ("rtx-6000-ada", 4, False),  # vLLM: "not supported on more than two PCIe-only GPUs"
-        ("rtx-4090", 2, False),  # the driver lets none read another's memory
+        ("vllm", "0.6.3", "h100-sxm-80gb", 8, 8 * MIB, True),
+        ("vllm", "0.6.3", "h100-sxm-80gb", 8, 9 * MIB, False),
+        ("vllm", "0.14.0", "h100-sxm-80gb", 8, 64 * MIB, True),  # in symmetric memory
+        ("vllm", "0.14.0", "h100-sxm-80gb", 8, 65 * MIB, False),
+        ("vllm", "0.14.0", "h100-sxm-80gb", 4, 33 * MIB, False),
+        ("vllm", "0.14.0", "b200-sxm-180gb", 2, 9 * MIB, False),
+        ("vllm", "0.14.0", "b200-sxm-180gb", 8, 128 * MIB, True),
+        ("vllm", "0.14.0", "a100-sxm-80gb", 8, 9 * MIB, False),
+        ("vllm", "0.14.0", "h100-sxm-80gb", 16, MIB / 64, False),  # two machines
+        ("vllm", "0.2.0", "a100-sxm-80gb", 2, MIB / 64, False),  # before 0.3 it had none
+        ("vllm", "0.6.3", "mi300x", 8, MIB / 64, False),
+        ("vllm", "0.14.0", "mi300x", 8, MIB / 64, True),
+        ("vllm", "0.14.0", "rtx-6000-ada", 2, 8 * MIB, True),
+        ("vllm", "0.14.0", "rtx-6000-ada", 4, MIB / 64, False),  # "not supported on more than two PCIe-only GPUs"
+        ("vllm", "0.14.0", "rtx-4090", 2, MIB / 64, False),  # the driver lets none read another's memory
+        ("sglang", "0.5.10", "h100-sxm-80gb", 8, 9 * MIB, False),
+        ("sglang", "0.5.10", "mi300x", 8, 16 * MIB, True),
+        ("sglang", "0.5.16", "h100-sxm-80gb", 8, 16 * MIB, True),
+        ("tensorrt-llm", "1.0.0", "h100-sxm-80gb", 2, 16e6, True),
+        ("tensorrt-llm", "1.0.0", "h100-sxm-80gb", 4, 16e6, False),
     ],
 )
-def test_engines_add_up_themselves_where_devices_reach_each_other(card: str, ranks: int, direct: bool) -> None:
-    """Over links of their own in one machine, or two over PCIe; elsewhere a message is NCCL's and takes its time."""
-    accelerator = catalog().accelerator(card)
-    assert joined(accelerator, ranks=ranks).direct == direct
-    engine, message = catalog().engine("vllm"), Collective("sum", ALL_REDUCE, 2.0**16, ranks, "tensor")
-    plain = schedule_of(
-        engine.values,
-        era="V1",
-        weights=catalog().number_format("bf16"),
-        accelerator=accelerator,
-        market="",
-        attention="flash",
-    )
-    kernels = Kernels(accelerator, "vllm")
-    for own, library in ((2.0, 1.0), (1.0, 3.0)):
-        changed = plain._replace(links=own, library_links=library)
-        found = pass_time((Counted(message, 1),), kernels=kernels, schedule=changed, sequences=1.0, decoding=1.0)
-        assert found.device_s == pytest.approx((own if direct else library) * kernels.seconds(message))
+def test_engines_add_up_themselves_what_is_small(
+    engine: str, version: str, card: str, ranks: int, size: float, own: bool
+) -> None:
+    """Among devices that reach each other, up to the size in an engine's code; all else has NCCL's own time."""
+    accelerator, message = catalog().accelerator(card), Collective("sum", ALL_REDUCE, size, ranks, "tensor")
+    values = catalog().engine(engine).of_version(version, accelerator.vendor).values
+    kernels = Kernels(accelerator, engine, own_kernels(values, "flash", kernel_classes(accelerator), ranks=ranks))
+    assert kernels.is_own(message) == own
+    basis, library = kernels.basis(message), Kernels(accelerator)
+    if basis is None:  # no law: of another maker, or over a network
+        assert kernels.seconds(message) == library.seconds(message)
+    else:
+        assert basis.law.engines == ((engine,) if own else ())
+        assert (kernels.seconds(message) == library.seconds(message)) != own
+
+
+def test_other_messages_are_a_library_s() -> None:
+    """Engines have no gathering of their own that is timed; tokens to experts go by DeepEP's kernels."""
+    kernels = Kernels(catalog().accelerator("h100-sxm-80gb"), "vllm")
+    kinds = (ALL_GATHER, SEND, ALL_TO_ALL)
+    assert [kernels.is_own(Collective("m", kind, MIB, 2, "tensor")) for kind in kinds] == [False, False, True]
+
+
+def test_the_ranks_of_a_layout_say_what_is_small() -> None:
+    """TensorRT-LLM's buffers hold 16 MB of two ranks and 8 of more."""
+    found = []
+    for tensor in (2, 4):
+        scenario = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "parallelism": {"tensor": tensor}}
+        question = read_question({**scenario, "engine": "tensorrt-llm"})
+        serving = question.asked.serving(question.accelerator)
+        assert serving is not None
+        served = serve(serving, question.demand, question.layout, most=False)
+        asked = speed_question(served, 100, 0)
+        assert asked is not None
+        passes = passes_for(asked, serving.engine.values)
+        assert passes is not None and passes.kernels is not None
+        found.append(passes.kernels.own.sum_bytes)
+    assert found == [16e6, 8e6]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_sums_are_those_of_the_list(asked: dict[str, Any]) -> None:
     assert speed is not None
     passes = passes_for(speed, serving.engine.values)
     assert passes is not None
-    names = ("weights_factor", "matrix_factor", "cache_factor", "expert_factor", "links_factor", "launch_s", "step_s")
+    names = ("weights_factor", "matrix_factor", "cache_factor", "expert_factor", "launch_s", "step_s")
     values = {**serving.engine.values}
     values |= {name: values[name] * (1.3 + place / 10) for place, name in enumerate(names)}
     schedule = schedule_of(

@@ -47,6 +47,7 @@ BOUNDS: dict[str, Bound] = {
             "splits_layers",
             "state_blocks",
             "states_on_host",
+            "symmetric_memory",
             "whole_blocks",
         ),
         FLAG,
@@ -58,15 +59,14 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("state_pool_share", "state_share", "window_share"), SHARE),
     **dict.fromkeys(("attention_backward", "cache_factor", "expert_factor"), FACTOR),
     "attention_factor": ("", 0.2, 50),
-    **dict.fromkeys(
-        ("expert_launches", "expert_reading_factor", "links_factor", "matrix_factor", "weights_factor"), FACTOR
-    ),
+    **dict.fromkeys(("expert_launches", "expert_reading_factor", "matrix_factor", "weights_factor"), FACTOR),
     **dict.fromkeys(("attention_launches", "pointwise_kernels", "product_launches"), KERNELS),
     **dict.fromkeys(
         ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots", "latent_head"),
         TOKENS,
     ),
     "whole_prompt": ("", 0, 2**20),
+    **dict.fromkeys(("sum_bytes", "symmetric_bytes"), ("bytes", 0, 2**28)),
     "most_devices": ("count", 1, 4096),
     "power_exponent": ("", 0, 1),
     **dict.fromkeys(("fused_kernel_s", "kernel_s", "launch_s", "sequence_s", "tensor_s"), SECONDS),
