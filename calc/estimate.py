@@ -38,11 +38,12 @@ class Found(NamedTuple):
     measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
-def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) -> Report:
+def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True, working: bool = True) -> Report:
     """Return the report on a scenario: parameters, memory by part, whether it fits, and the working.
 
-    Without `repairs` nothing is looked for that would make it fit, and without `speed` inference has no time and no
-    cost: no other number has need of either.
+    Without `repairs` nothing is looked for that would make it fit, without `speed` inference has no time and no cost,
+    and without `working` nothing says how a number came about, nor on how few devices it would fit: no other number
+    has need of any of them.
 
     The fields of both are documented on the page "The scenario and the report". Bytes are integers.
     Raises ScenarioError, with the field and what is allowed, for a scenario that is wrong in any way.
@@ -55,7 +56,7 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
     if isinstance(scenario, Mapping) and scenario.get("workload") == "training":
         from calc.training.report import training_report  # most scenarios, and the first page, need it not
 
-        return training_report(scenario, facts, repairs=repairs)
+        return training_report(scenario, facts, repairs=repairs, working=working)
     question = read_whole(read_question, scenario, STAND_INS)
     reader, asked, demand, accelerator = question.reader, question.asked, question.demand, question.accelerator
     layout = question.layout
@@ -63,7 +64,7 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
     if serving := question.serving():
         works = runs_of(question)
         timed = speed and works.runs is not False
-        found = under_engine(serving, asked, demand, layout, most=question.most, timed=timed)
+        found = under_engine(serving, asked, demand, layout, most=question.most, timed=timed, working=working)
         demand = found.demand
         chunk = demand.batched_tokens if "batched_tokens" in reader.given else demand.sequences * demand.prompt_tokens
         reader.filled["batched_tokens"] = found.prefill_tokens or chunk
@@ -77,7 +78,9 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
     priced = None if question.devices else accelerator  # a price is that of one kind
     used = asked.pools.devices if asked.pools else layout.devices
     cost, cost_steps = costs(found.speed, priced, used, question.prices)
-    parts, steps = found.parts, [step for part in found.parts for step in part.steps]
+    parts, steps = found.parts, list[Step]()
+    if working:
+        steps = [*(step for part in parts for step in part.steps), sum_step(parts), *found.speed_steps, *cost_steps]
     memory: Report = {
         "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
         **found.memory,
@@ -104,7 +107,7 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True) ->
         "measured": found.measured,
         **({"cold_start": found.cold_start} if found.cold_start else {}),
         "cost": cost,
-        "steps": [step.as_dict() for step in (*steps, sum_step(parts), *found.speed_steps, *cost_steps)],
+        "steps": [step.as_dict() for step in steps],
         "warnings": [warning.as_dict() for warning in (*doubts(reader, layout.devices), *risks)],
         "catalog": facts.version,
     }
@@ -174,8 +177,10 @@ def without_engine(answer: Answer) -> Found:
     return Found(answer.demand, bare_parts(answer), {**bare_totals(answer), **bare_fit(answer)})
 
 
-def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool, timed: bool) -> Found:
-    """Return what an engine needs, and where it is `timed` how fast it is."""
+def under_engine(
+    serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool, timed: bool, working: bool
+) -> Found:
+    """Return what an engine needs, where it is `timed` how fast it is, and the `working` of both."""
     from calc.planning import serving_report as report
     from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.served import serve, served_bucket
@@ -184,7 +189,8 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
     from calc.planning.serving_warnings import serving_warnings
 
     served = serve(serving, demand, layout, most=most)
-    memory, risks = {**report.serving_totals(served), **report.serving_fit(served)}, serving_warnings(served)
+    memory = {**report.serving_totals(served), **report.serving_fit(served, fewest=working)}
+    risks = serving_warnings(served)
     if asked.pools is not None and asked.concurrency is not None:
         from calc.planning.serving_pools import pooled_speed, prefill_pool  # few scenarios ask for it
 
@@ -199,7 +205,7 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         if memory["fits"] and not first["fits"]:
             memory["fits"] = False
     else:
-        found = serving_speed(served, asked.output_tokens, asked.cached_tokens) if timed else None
+        found = serving_speed(served, asked.output_tokens, asked.cached_tokens, working=working) if timed else None
     speed, steps = found if found and timed else (None, [])
     if asked.store is not None:
         from calc.planning.cache_store import restored, store_warnings, stored  # few scenarios ask for it
@@ -217,7 +223,7 @@ def under_engine(serving: "Serving", asked: Asked, demand: Demand, layout: Layou
         steps = [*steps, *more]
     return Found(
         demand=served.demand,
-        parts=report.serving_parts(served),
+        parts=report.serving_parts(served, working=working),
         memory=memory,
         speed=speed,
         speed_steps=steps,

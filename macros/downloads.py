@@ -178,17 +178,13 @@ def wheel_link() -> str:
 
 
 def data_files() -> str:
-    """Return the data files with what they list, how many entries they have, and links to both forms."""
-    rows = [
-        [
-            text(name),
-            text(sheet.said),
-            str(sum(1 for _ in sheet.records())),
-            " ".join(element("a", form, href=download(f"{name}.{form.lower()}")) for form in ("CSV", "JSON")),
-        ]
-        for name, sheet in SHEETS.items()
-    ]
-    return block(table(("File", "What it lists", "Entries", "Take it"), rows, caption="Data files", words=(0, 1, 3)))
+    """Return the data files, each with links to both forms, what they list, and how many entries they have."""
+    rows = []
+    for name, sheet in SHEETS.items():
+        forms = [element("a", form, href=download(f"{name}.{form.lower()}")) for form in ("CSV", "JSON")]
+        file = f"{text(name)}<br>{' · '.join(forms)}"
+        rows.append([file, text(sheet.said), str(sum(1 for _ in sheet.records()))])
+    return block(table(("File", "What it lists", "Entries"), rows, caption="Data files", words=2))
 
 
 def data_sheet(name: str) -> str:

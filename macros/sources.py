@@ -113,7 +113,7 @@ def source_table() -> str:
         dated, checked = text(found.dated or "–"), text(found.checked)
         rows.append([link + note, text(found.publisher), text(found.kind), dated, checked, text(uses_text(found.id))])
     headings = ("Source", "Publisher", "Kind", "Dated", "Checked", "Used by")
-    whole = table(headings, rows, caption="Sources of the catalogue", class_="calc-worded claims", words=len(headings))
+    whole = table(headings, rows, caption="Sources of the catalogue", class_="calc-worded claims", words=(0, 1, 2, 5))
     return unsearched(filtered(whole, things="sources"))
 
 
@@ -131,7 +131,7 @@ def address_table() -> str:
         shown = element("a", text(address.removeprefix("https://")), href=address, rel="noopener")
         rows.append([shown, text(host), text(checked[address]), text(uses_text(address))])
     headings = ("Address", "Site", "Checked", "Used by")
-    whole = table(headings, rows, caption="Addresses of single facts", class_="calc-worded claims", words=len(headings))
+    whole = table(headings, rows, caption="Addresses of single facts", class_="calc-worded claims", words=(0, 1, 3))
     return unsearched(filtered(whole, things="addresses"))
 
 

@@ -10,7 +10,7 @@ from calc.calculators.rendering import part_bytes
 from calc.calculators.sizes import size_gb, size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
-from calc.planning.support import format_of_bits
+from calc.planning.usual_engine import format_of_bits
 from calc.scenario.model import known_architecture
 from calc.units import GB, GIB, MB, MIB, TB, TIB, show_count, show_large_count, show_larger
 from macros.links import calculator_link

@@ -15,7 +15,10 @@ from calc.planning.chance import LIKELY
 from tests.test_contract import TOTALS, Report, Scenario, check_ranges, training
 
 FACTS = catalog()
-MODELS, DEVICES, PROCESSORS = FACTS.ids("models"), FACTS.ids("accelerators"), FACTS.ids("processors")
+ENTRIES = [FACTS.model(model) for model in FACTS.ids("models")]
+# Each model by its id, and what is not quite it by the repository: with other ends, or in another number format.
+MODELS = [name for entry in ENTRIES for name in (entry.id, *entry.variants, *entry.published)]
+DEVICES, PROCESSORS = FACTS.ids("accelerators"), FACTS.ids("processors")
 FORMATS = [*FACTS.ids("number_formats"), *FACTS.ids("mixtures")]
 DRAFTS: tuple[dict[str, object], ...] = (
     {"method": "draft", "model": "llama-3.2-1b"},
@@ -63,7 +66,7 @@ SHARES: dict[str, tuple[float, tuple[Any, ...]]] = {
     "start": (0.05, ({"from": "disk"}, {"from": "page-cache", "bandwidth": "3 GB/s"})),
     "gpu_layers": (0.1, (0, 1, 20)),
     "experts_on_host": (0.1, (1, 10, "all")),
-    "host": (0.1, ({"memory": "64 GiB"}, *({"processor": processor} for processor in PROCESSORS))),
+    "host": (0.1, ({"memory": "64 GiB"}, {"pinned": True}, *({"processor": processor} for processor in PROCESSORS))),
     "backend": (0.1, ("cuda", "rocm", "hip", "vulkan", "sycl", "metal")),
     "pcie": (0.05, ("4.0 x8",)),
     "cache_offload": (

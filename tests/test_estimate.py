@@ -197,6 +197,36 @@ def test_without_repairs_everything_else_is_as_it_was(run: dict[str, Any]) -> No
     assert estimate(asked, repairs=False) == {**whole, "repairs": []}
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"model": "llama-3.1-70b", "accelerator": "h100-sxm-80gb", "accelerators": 2, "engine": "vllm"},
+        {
+            "model": "llama-3.1-70b",
+            "accelerator": "rtx-3090",
+            "accelerators": 2,
+            "engine": "llama.cpp",
+            "weights": "q4_k_m",
+        },
+        {
+            "workload": "training",
+            "model": "llama-3.1-8b",
+            "accelerator": "h100-sxm-80gb",
+            "accelerators": 2,
+            "method": "lora",
+        },
+    ],
+)
+def test_without_the_working_all_numbers_are_the_same(asked: dict[str, object]) -> None:
+    """What is left out is how they came about, and on how few devices it would fit."""
+    whole: Any = estimate(asked, repairs=False)
+    bare: Any = estimate(asked, repairs=False, working=False)
+    assert whole["steps"] and not bare["steps"] and not any(part["steps"] for part in bare["memory"]["parts"])
+    parts = [{**part, "steps": []} for part in whole["memory"]["parts"]]
+    kept = {name: value for name, value in whole["memory"].items() if not name.startswith("devices_needed")}
+    assert bare == {**whole, "steps": [], "memory": {**kept, "parts": parts}}
+
+
 @pytest.mark.parametrize("run", [{"sequences": 16}, {"sequences": "max", "engine": "vllm"}, {"engine": "none"}])
 def test_without_speed_everything_else_is_as_it_was(run: dict[str, Any]) -> None:
     """Time, what follows from it and its working are left out; memory is what it was."""

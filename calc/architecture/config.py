@@ -32,11 +32,16 @@ class Config:
         return ScenarioError(f"{self.field}.{name}", message)
 
     def integer(self, *names: str, default: int | None = None, least: int = 1, most: int = LARGEST) -> int:
-        """Return the first of `names` that is given, as a whole number from `least` to `most`, else `default`."""
+        """Return the first of `names` that is given, as a whole number from `least` to `most`, else `default`.
+
+        Some classes write ratios as 4.0, which is whole, too.
+        """
         for name in names:
             if not self.has(name):
                 continue
             value = self.values[name]
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                 raise self.error(name, f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}")
             return value

@@ -62,8 +62,8 @@ def windowed(config: Config, attention: Attention, kind: str) -> Attention:
 
 def rotary_dim(config: Config, head_dim: int) -> int | None:
     """Return how many elements of a head are rotated where the config says so or names a share, None for all."""
-    if 0 < (stated := config.integer("rotary_dim", default=0, least=0)) < head_dim:
-        return stated
+    if stated := config.integer("rotary_dim", default=0, least=0):
+        return stated if stated < head_dim else None
     parameters = config.values.get("rope_parameters")
     places = (config.values, parameters if isinstance(parameters, Mapping) else {})
     shares = (place.get(name) for place in places for name in ("partial_rotary_factor", "rotary_pct"))

@@ -60,6 +60,7 @@ LABELS = {
     "offload": "In the host's memory",
     "pcie": "PCIe",
     "memory_fraction": "Share of the GPU",
+    "sequence_slots": "Sequence slots",
     "prefix_hit_rate": "Found in the cache",
     "rents": "Rented",
     "host_memory": "Host memory",

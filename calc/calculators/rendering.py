@@ -5,6 +5,7 @@ The same functions write the answer at build time and in the reader's browser.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 from calc.calculators.html import ROOT, element, escaped, table, text
@@ -147,14 +148,19 @@ def parts_html(report: Report) -> str:
 
 def step_html(step: Report) -> str:
     """Return one step: its name, the formula, the numbers put in, and the result."""
-    unit, value = f" {step['unit']}" if step["unit"] else "", step["value"]
+    return step_line(**{part: step[part] for part in ("name", "formula", "substituted", "value", "unit")})
+
+
+@lru_cache(maxsize=512, typed=True)
+def step_line(*, name: str, formula: str, substituted: str, value: float, unit: str) -> str:
+    """Return the same of a step's parts: most steps of an answer are those of the one before it."""
     if abs(value) >= 1e16:  # more digits than a float has
         shown = show_power(value)
     else:
-        shown = show_count(value) if step["unit"] == "B" or float(value).is_integer() else show_number(value, 4)
-    numbers = f"{text(step['substituted'])} = {element('strong', shown + unit)}"
-    title = element("span", text(step["name"]), class_="calc-step-name")
-    return element("li", f"{title} {mathml(step['formula'])} {element('span', numbers)}", class_="calc-step")
+        shown = show_count(value) if unit == "B" or float(value).is_integer() else show_number(value, 4)
+    numbers = f"{text(substituted)} = {element('strong', f'{shown} {unit}'.rstrip())}"
+    title = element("span", text(name), class_="calc-step-name")
+    return element("li", f"{title} {mathml(formula)} {element('span', numbers)}", class_="calc-step")
 
 
 def working_html(steps: list[Report]) -> str:

@@ -95,8 +95,11 @@ class Names:
         if found is not None:
             return found
         if kind == "models":
-            from calc.catalog.other_kinds import other_kind
+            from calc.catalog.other_kinds import other_kind, shape_unsaid
 
+            if unsaid := shape_unsaid(name):
+                message = f"is known, but no source says {unsaid}; give the content of its config.json"
+                raise ScenarioError(field, f"{name!r:.80} {message}")
             if kind_of := other_kind(name):
                 known_kinds = "the guide models transformers, networks with states and some of convolutions"
                 raise ScenarioError(
@@ -178,6 +181,8 @@ class Names:
         variants = self._tables["models"][listed].get("variants", ())
         assert isinstance(variants, Collection)
         folded = fold(name)  # of the repository, or of an alias that is spelled as it
+        if folded == fold(listed):  # the id, however it is spelled
+            return ""
         return next((known for known in variants if folded in (fold(known), fold(known.rpartition("/")[2]))), "")
 
     @cached_property

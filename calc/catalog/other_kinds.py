@@ -24,7 +24,7 @@ KINDS = (
     ("mixes the pieces of an image by MLPs, without attention", r"resmlp|g?mixer|gmlp"),
     (
         "has layers of several widths, with convolutions or windows that move between",
-        r"fastvit|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet"
+        r"fastvit|mobilevit(v2)?|swin(v2|2sr)?|hiera|cvt|focalnet|pvt|levit|glpn|maskformer|mask2former|oneformer|upernet|birefnet|rmbg"
         r"|donut|clap|grounding-dino|maxx?vit(v2)?|coat(net|next)|caformer|nest|twins|gcvit|davit|edgenext|efficient(vit|vim|former(v2)?)|mvitv2|pit|nextvit"
         r"|swiftformer|tiny_vit|crossvit|volo|visformer|shvit|tnt|\w*halo(net|regnetz)\w*|\w*botnet\w*|sequencer2d",
     ),
@@ -45,7 +45,7 @@ KINDS = (
     ),
     (
         "reads pieces of a time series in place of words",
-        r"timesfm|chronos-(bolt|2)|granite-ttm|time-series-transformer|informer|autoformer|patchtst|patchtsmixer|moirai|toto",
+        r"timesfm|chronos-(bolt|2)|granite-(timeseries-)?ttm|time-series-transformer|informer|autoformer|patchtst|patchtsmixer|moirai|toto",
     ),
     ("has a head of convolutions behind its encoder of images", r"depth-anything|dpt|vitpose"),
     ("finds objects by layers between which it convolves, at several sizes", r"rt-?detr|d-?fine"),
@@ -57,9 +57,29 @@ KINDS = (
         r"(glm|ming-omni|voxtral-\d+b|higgs-audio-v3)-tts|lfm2(\.\d)?-audio|moss-(ttsd?|soundeffect|voicegenerator)|indextts|voxcpm\d*"
         r"|fish-(speech|audio)|s2-pro|kimi-audio|step-audio",
     ),
+    ("marks words by recurrence over vectors that others made", r"flair"),
+    ("reads tables of numbers in place of words", r"tabpfn"),
     ("is a codec of sound", r"encodec|dac|snac|mimi"),
     ("is made of convolutions and recurrence", r"pyannote|silero|sepformer|wespeaker|metricgan"),
 )
+
+# Models of kinds that are modelled, of which no source at hand says the shape.
+SHAPELESS = (
+    ("which of its layers share a cache and an indexer", r"mistral-large-4(\.0)?"),
+    ("how large it is", r"inkling-2"),
+    ("the shape of its tower; deepseek-v4-flash reads the same text", r"deepseek-v4-flash-vision"),
+    ("how it weighs values by experts", r"k2-horizon-mova"),
+)
+
+
+def shape_unsaid(name: str) -> str | None:
+    """Return what no source says of a model that is known by its name, None for one that is not known either.
+
+    >>> shape_unsaid("mistralai/Mistral-Large-4.0-1T05-A52B")
+    'which of its layers share a cache and an indexer'
+    """
+    words = re.sub(r"[\s_]+", "-", name.casefold())
+    return next((said for said, named in SHAPELESS if re.search(rf"(?<![a-z0-9])({named})(?![a-z0-9])", words)), None)
 
 
 def other_kind(name: str) -> str | None:
@@ -72,5 +92,5 @@ def other_kind(name: str) -> str | None:
     """
     owner, _, bare = name.casefold().rpartition("/")
     # All of these owners' are of one kind, and named for their use.
-    words = owner if owner == "pyannote" or owner.endswith("-internal-testing") else bare
+    words = owner if owner in ("pyannote", "flair") or owner.endswith("-internal-testing") else bare
     return next((said for said, kind in KINDS if re.search(rf"(?<![a-z0-9])({kind})(?![a-z])", words)), None)

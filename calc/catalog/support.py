@@ -9,6 +9,8 @@ DEVICE, FORMAT, FAMILY, CACHE, PRECISION = "device", "format", "family", "cache"
 DIVISION = "division"
 ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION)
 DIVIDED = ("tensor", "expert")  # degrees of parallelism that not every engine has, as facts on divisions name them
+TRAINED_APART = ("tensor", "pipeline", "context", "expert")  # those that not every framework of training has
+REPLICATED = "replicas"  # of what tensor ranks divide, where data ranks do not share its states
 TRAINING = "training"  # in place of an engine: libraries that all frameworks train with
 YES, NO, MAYBE = "yes", "no", "maybe"
 GGUF, MLX = "gguf", "mlx"  # stand for all number formats of llama.cpp, and of MLX
@@ -21,7 +23,9 @@ class Support(NamedTuple):
     id: str
     engine: str  # or a framework of training, or TRAINING
     about: str  # one of ABOUT
-    names: tuple[str, ...]  # number formats, families, precisions of training, or DIVIDED; empty for all
+    names: tuple[
+        str, ...
+    ]  # number formats, families, precisions of training, TRAINED_APART, or REPLICATED; empty for all
     where: tuple[str, ...]  # makers and architectures of devices; empty for all
     kinds: tuple[str, ...]  # segments of devices; empty for all
     families: tuple[str, ...]  # of which a fact about something else is; empty for all

@@ -52,8 +52,18 @@ def named(family: GgufFamily, values: dict[str, Value]) -> dict[str, object]:
             value = distinct.pop()
         if value is not None and value != 0:
             config[name] = value
-    rotated = size(values, "rope.dimension_count")
-    return config if "kv_lora_rank" in config else {"rotary_dim": rotated, **config}
+    if (rotated := size(values, "rope.dimension_count") or head_size(values)) and "kv_lora_rank" not in config:
+        config.setdefault("rotary_dim", rotated)
+    return config
+
+
+def head_size(values: dict[str, Value]) -> int:
+    """Return the elements of a head, 0 for a model without heads; a file that says nothing else rotates all of them.
+
+    As llama.cpp has it: llama-model.cpp, `n_rot`.
+    """
+    heads = size(values, "attention.head_count")
+    return size(values, "attention.key_length") or (size(values, "embedding_length") // heads if heads else 0)
 
 
 def vocabulary(file: Gguf, shapes: dict[str, tuple[int, ...]], architecture: str) -> int:

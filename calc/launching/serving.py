@@ -9,7 +9,9 @@ from calc.catalog.launchers import Launcher
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat
 from calc.derivation import INFO, Warn
 from calc.launching.command import Said, flags_of
+from calc.launching.unsaid import SHARE_OF_ALL, unsaid
 from calc.memory.cache_store import HOST
+from calc.memory.runtime import visible_bytes
 from calc.performance.fabric import joined
 from calc.scenario.fields import PUBLISHED
 from calc.service.checkpoints import AS_LOADED, AS_PUBLISHED, SIXTEEN_BIT, origin, published_in
@@ -64,7 +66,7 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     if launcher.id == "transformers":
         files.append(("generate.py", generating(asked, filled)))
     said, left = flags_of(launcher, asked, version)
-    warnings += left
+    warnings += [*left, *unsaid(scenario, launcher.id)]
     if filled.get("backend") == "aiter":  # no flag turns it on
         warnings.append(Warn("environment-needed", "start it with VLLM_ROCM_USE_AITER=1 in its environment", "backend"))
     if launcher.id == "llama.cpp" and (backend := filled.get("backend")):
@@ -125,9 +127,7 @@ def choices(
     engine = facts.engine(filled["engine"]).of_version(str(scenario.get("engine_version") or "") or None)
     yield from degrees(filled["parallelism"], launcher)
     yield "context_tokens", filled["context_tokens"] + filled["cached_tokens"]
-    share = filled.get("memory_fraction") or engine.values.get("memory_fraction")
-    if share:
-        yield "memory_fraction", f"{share:g}"
+    yield from device_share(filled, report, facts, engine)
     for name, field in (("slots", "sequence_slots"), ("batched_tokens", "batched_tokens")):
         if field in scenario and scenario[field] is not None:
             yield name, filled[field]
@@ -138,10 +138,27 @@ def choices(
         yield "cache", both[0]
     if both[1] not in PLAIN_CACHE and (engine.id == "llama.cpp" or both[0] != both[1]):
         yield "cache_v", both[1]
+    if filled.get("shared_prefix_tokens") or filled.get("prefix_hit_rate"):
+        yield "prefixes", True
     yield from beside(filled)
     yield from stored(filled, engine.id)
     if engine.id == "llama.cpp":
+        if filled["attention"] == "flash" or not engine.stores_scores:
+            yield "flash", "on" if filled["attention"] == "flash" else "off"
         yield from llama_choices(scenario, report)
+
+
+def device_share(
+    filled: Mapping[str, Any], report: Mapping[str, Any], facts: Catalog, engine: Engine
+) -> Iterator[tuple[str, object]]:
+    """Iterate over the share of the device that is taken: of all of it, where a limit or a screen leaves less."""
+    share = filled.get("memory_fraction") or engine.values.get("memory_fraction")
+    device, left = first_device(filled, facts), report["memory"].get("capacity_bytes")
+    if share and device is not None and left and engine.id in SHARE_OF_ALL:
+        whole = visible_bytes(device, engine)
+        share = int(10_000 * share * left / whole) / 10_000 if left < whole else share
+    if share:
+        yield "memory_fraction", f"{share:g}"
 
 
 def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -201,14 +218,14 @@ def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> 
     yield "gpu_layers", scenario["gpu_layers"] if scenario.get("gpu_layers") is not None else ALL_LAYERS
     yield "sequences", slots
     yield "cells", (filled["context_tokens"] + filled["cached_tokens"]) * slots
-    if filled["attention"] == "flash":
-        yield "flash", "on"
     if filled["parallelism"]["tensor"] > 1:
         yield "split", "tensor"  # by rows it is no longer
     elif filled["parallelism"]["pipeline"] > 1:
         yield "split", "layer"
     if scenario.get("experts_on_host"):
         yield "experts_on_host", ALL_LAYERS if scenario["experts_on_host"] == "all" else scenario["experts_on_host"]
+    if filled.get("host", {}).get("pinned"):
+        yield "unmapped", True
     if isinstance(split := scenario.get("tensor_split"), list | tuple):
         yield "tensor_split", ",".join(map(str, split))
 

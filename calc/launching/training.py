@@ -35,12 +35,12 @@ def trained(report: Mapping[str, Any], facts: Catalog) -> Trained:
     machines = -(-count // inside)
     model = filled["model"]
     record = facts.model(model) if isinstance(model, str) else None
-    repository = record.repositories[0] if record is not None and record.repositories else "/models/model"
+    named = facts.variant(model) or next(iter(record.repositories), "") if record else ""
     launcher = facts.launcher("trl")
     said, left = flags_of(launcher, dict(choices(filled)), "")
     config = configuration(filled, machines=machines, devices=inside)
     return Trained(
-        words=(*launcher.program, launcher.model_flag, repository),
+        words=(*launcher.program, launcher.model_flag, named or "/models/model"),
         said=tuple(said),
         files=(("accelerate.yaml", config),),
         machines=machines,
@@ -132,7 +132,10 @@ def doubts(filled: Mapping[str, Any]) -> Iterator[Warn]:
     yield Warn("dataset-needed", "put the name or the folder of your own texts in place of DATASET", "training_tokens")
     divided = [name for name in ("tensor", "pipeline", "context", "expert") if layout[name] > 1]
     if divided:
-        message = f"TRL divides no model by {' or '.join(divided)} parallelism: Megatron-LM, NeMo or torchtitan do"
+        message = (
+            f"TRL's commands have no flag for {' or '.join(divided)} parallelism: a script of your own divides a model "
+            "by the distributed_config of from_pretrained, and Megatron-LM, NeMo and torchtitan have settings for it"
+        )
         yield Warn("no-flag", message, f"parallelism.{divided[0]}")
     if keeps_fp32(filled) and filled["precision"] not in WIDE:
         message = (

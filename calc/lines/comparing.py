@@ -16,7 +16,7 @@ BETWEEN = (
         r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|instead of\b|rather than\b"
         r"|over(?= (?:an? |the |my )?(?:rtx |gtx |rx )?[a-z]{0,2}\d{3,4}))"
     ),
-    re.compile(r"\b(?:better|faster|slower|cheaper|bigger)\s+(than)\b"),
+    re.compile(r"\b(?:better|faster|slower|cheaper|bigger)\b(?:\s+\S+){0,4}?\s+(than)\b"),
     re.compile(r"\b(?:between|compar\w+|difference)\b.*?\b(and)\b"),
     re.compile(r"\b(?:upgrad\w*|switch\w*|scal\w*)\b.*?\b(to)\b"),
     re.compile(r"\b(?:upgrad\w*|switch\w*)\s+to\b.*?\b(from)\b"),

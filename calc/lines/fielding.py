@@ -4,7 +4,7 @@ from calc.lines.asking import MONEY, TIMES, TRAINED
 from calc.lines.layout import DEGREES, take_layout
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Chip, Reader
-from calc.planning.support import format_within
+from calc.planning.usual_engine import format_within
 from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
 from calc.units import read_count
@@ -19,7 +19,7 @@ TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
     | dict.fromkeys(("requests_per_s", "rents", "hours_a_day"), ("hardware",))
     | {"days": ("deadline",)}
-    | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction"), RUN)
+    | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
     | {"offload": ("training", "duration", "longest"), "prefix_hit_rate": ("speed", "cost"), "pcie": (*RUN, "limit")}
 )
 # Words that say nothing where the line names what they are about.

@@ -15,10 +15,11 @@ ALONE = re.compile(
 )
 BARE = re.compile(r"(?<!what )(?<!which )(?<!best )(?<!need )\bcpus?\b(?!\s*(?:offload|ram|memory|and|[/+]))")
 OF_CARDS = re.compile(r"\b(?:gpus?|vram|cards?|cuda)\b")
-SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b)?\b\s*(?:of\s+)?"
-KIND = r"(?:(?:sys(?:tem)?|main|cpu|host)\s+)?"
+SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b|o)?\b\s*(?:(?:of|de)\s+)?"
+KIND = r"(?:(?:sys(?:tem)?|main|cpu|host|memoria)\s+)?"
 MEMORY = re.compile(
-    rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram)\b|{SIZE}(?:system|main|host)\s+memory\b"
+    rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram|arbeitsspeicher|memoire vive)\b"
+    rf"|{SIZE}(?:system|main|host)\s+memory\b"
     rf"|{SIZE}(?=(?:epyc|xeon|threadripper)\b)"
     rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}|{SIZE}内存",
     re.ASCII,
@@ -30,11 +31,11 @@ ALL_EXPERTS = "all"
 THERE = r"(?:on|in) (?:the )?(?:cpu|ram|host|system (?:ram|memory))"
 NGL = r"(?<!\S)(?:-ngl|--n-gpu-layers|--gpu-layers)[ =]+(\d{1,4})\b"
 PLACED = (
-    ("experts_on_host", re.compile(r"--n-cpu-moe[ =]+(\d{1,3})\b")),
+    ("experts_on_host", re.compile(r"(?<![\w-])-{0,2}n-cpu-moe[ =]+(?:(\d{1,3})|all)\b")),
     (
         "experts_on_host",
         re.compile(
-            rf"--cpu-moe\b|\b(?:all )?experts? (?:are |stay )?(?:{THERE}|offloaded)\b"
+            rf"(?<![\w-])-{{0,2}}cpu-moe\b|\b(?:all )?experts? (?:are |stay )?(?:{THERE}|offloaded)\b"
             r"|\boffload\w* (?:all |the )*experts\b"
         ),
     ),

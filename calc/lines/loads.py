@@ -82,7 +82,12 @@ LOADS: tuple[Rule, ...] = (
     ("sequences", rf"\b(?:team|group) of ({'|'.join(OF_PEOPLE)})\b", spelt),
     ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*(?:{OF_REQUESTS}\s*)?{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
-    ("sequences", rf"\b(?:concurrency|parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b", plainly),
+    (
+        "sequences",
+        rf"\b(?:concurrency|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
+        plainly,
+    ),
+    ("sequence_slots", rf"-{{0,2}}\bmax[-_ ]num[-_ ]seqs\s*[=:]?\s*{NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*(?:concurrency|at a time)\b", plainly),
     (
         "batch",

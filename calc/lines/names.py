@@ -53,12 +53,16 @@ REPOSITORY = re.compile(
 MISSPELT = re.compile(r"([a-z]{4,})((?:\d[\d.]*)?)")  # quen3
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
-LATER = re.compile(r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in)\b)))")
+LATER = re.compile(
+    r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in|at|for|using|vs|or|runs?|fits?)\b)))"
+)
 LADDER = (
     "{}_k_m",
     "{}_k",
     "i{}_m",
     "{}_0",
+    "{}_m",
+    "{}_xs",
 )  # what llama.cpp's users mean by q4: the mixture of that many bits that there is
 
 
@@ -120,7 +124,7 @@ class Names(DeviceNames):
         if re.fullmatch(r"\d+[\s_-]*bits?", name):  # of any format
             return None
         name = re.sub(r"[\s-]+", "_", name)
-        if re.fullmatch(r"q\d", name):
+        if re.fullmatch(r"i?q\d", name):
             return next(
                 (end.format(name) for end in LADDER if end.format(name) in self.catalog.entries("mixtures")), None
             )
@@ -212,7 +216,7 @@ class Names(DeviceNames):
         if found is None and called != line.small[window[0].start : window[-1].end]:
             listed = self.catalog.lookup("models", called)  # spelled otherwise
             found = Reading(listed, ()) if listed else None
-        if found is None or LATER.match(line.small, window[-1].end):
+        if found is None or LATER.match(line.small, window[-1].end) or self.format(window[0].text):
             return None
         line.claim(window[0].start, window[-1].end)
         return Name(window[0].start, window[-1].end, "models", id=found.id, others=found.others)

@@ -112,7 +112,7 @@ def placed(reader: Reader) -> dict[str, object]:
 
 def beside(reader: Reader) -> dict[str, object]:
     """Return what a line says of bits that no format has, of shares, of adapters, and of what drafts tokens."""
-    found = said(reader, ("memory_fraction", "prefix_hit_rate"))
+    found = said(reader, ("memory_fraction", "prefix_hit_rate", "sequence_slots"))
     if (bits := reader.value("bits_per_weight")) is not None and reader.value("weights") is None:
         found["weights"] = {"bits_per_weight": bits}
     if (adapters := reader.value("adapters")) is not None:

@@ -35,7 +35,13 @@ RUNS: tuple[Rule, ...] = (
         r"\bpci-?e?\s*(?:gen\s*)?([3-6])(?:\.0)?\s*[x×]\s*(4|8|16)\b",
         lambda match: f"{match[1]}x{match[2]}",
     ),
-    ("rents", r"\b(?:per|an?|each)\s+month\b|\bmonthly\b", said(True)),  # of what else, an amount before has taken
+    # Of what else, an amount before has taken.
+    (
+        "rents",
+        r"\b(?:per|an?|each)\s+(?:month|hour)\b|\b(?:monthly|hourly)\b|\b(?:in|on|from)\s+the\s+cloud\b",
+        said(True),
+    ),
+    ("rents", r"\bcloud(?=\s+(?:gpus?|servers?|instances?|machines?)\b)", said(True)),
     # How it is divided, as people and the flags of engines have it.
     *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
     # What is served beside the model, and what drafts its tokens.

@@ -8,7 +8,8 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
 from calc.planner.wanted import chosen_models
-from calc.planning.support import format_of_bits, is_served, place_of
+from calc.planning.support import place_of
+from calc.planning.usual_engine import format_of_bits, is_served
 from calc.scenario.fields import PUBLISHED, USUAL
 from calc.scenario.model import known_architecture
 

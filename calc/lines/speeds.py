@@ -51,7 +51,11 @@ SPEEDS: tuple[Rule, ...] = (
         said("speed"),
     ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b(?!-whisper)|\bprompt processing\b|\bprefill\b", said("speed")),
-    ("asks", r"\b(?:wie schnell|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度|吞吐量?", said("speed")),
+    (
+        "asks",
+        r"\b(?:wie schnell|schnell genug|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度|吞吐量?",
+        said("speed"),
+    ),
     (
         "asks",
         r"\bgeneration rate\b|\btokens? rate\b|\bspeed-?ups?\b|\bfps\b|\bframes per second\b|\brtfx?\b",

@@ -30,7 +30,9 @@ EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  #
 LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
 LM_STUDIO, MLX = re.compile(r"lm[ -]?studio"), re.compile(r"\bmlx\b")
-OF_MACS = re.compile(rf"\b(?:what|which|best|cheapest|right|minimum) (?:apple (?:silicon )?)?{APPLE.pattern}")
+OF_MACS = re.compile(
+    rf"\b(?:what|which|quel|welche[nr]?|que|best|cheapest|right|minimum) (?:apple (?:silicon )?)?{APPLE.pattern}"
+)
 # A kind of computer of which the catalogue has none.
 ELSEWHERE = re.compile(
     r"\b(?:(?:smart|i)?phones?|i?pads?|android|tablets?|steam ?deck|ps[345]|xbox|chromebooks?|synology|nas"

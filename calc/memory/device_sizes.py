@@ -1,11 +1,13 @@
 """Sizes of devices as servers tell them apart, by memory: those that go by it have larger steps on larger ones."""
 
 from collections.abc import Mapping
+from math import inf
 
 from calc.catalog.records import Accelerator
 from calc.memory.budget import Layout
 
 SIZES = ("huge", "large", "middle", "small")  # smaller ones have no name
+LEAST = {size: f"{size}_device" for size in SIZES}  # the coefficient that says from how many bytes on
 RANKS = 4  # from which on graphs are captured for more sequences
 GRAPHS = "graph_sequences"
 
@@ -15,8 +17,11 @@ def size_of(values: Mapping[str, float], accelerator: Accelerator | None) -> str
     if accelerator is None:
         return ""
     a100_is_large = "a100" not in accelerator.id or bool(values.get("a100_is_large", 1.0))
-    reached = (size for size in SIZES if accelerator.capacity_bytes >= values.get(f"{size}_device", float("inf")))
-    return next((size for size in reached if size != "large" or a100_is_large), "")
+    capacity = accelerator.capacity_bytes
+    for size, least in LEAST.items():
+        if capacity >= values.get(least, inf) and (size != "large" or a100_is_large):
+            return size
+    return ""
 
 
 def by_size(values: Mapping[str, float], name: str, accelerator: Accelerator | None) -> float:

@@ -21,6 +21,7 @@ class Host(NamedTuple):
     rate: float  # operations a second of all cores on 8-bit numbers
     memory_bytes: int | None  # None: not stated, and not checked
     source: str
+    pinned: bool = False  # what stands in its memory is read into pinned memory, not mapped from its file
 
 
 class Placement(NamedTuple):

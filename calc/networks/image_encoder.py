@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import GPT_STYLE, heads_of
-from calc.architecture.families.encoder import labels_of, reader
+from calc.architecture.families.encoder import CLASSIFIES, labels_of, reader
 from calc.architecture.families.registry import family
 from calc.architecture.families.vision import VIT, patch_count, patches
 from calc.architecture.layers import Architecture, Attention, Layer
@@ -275,7 +275,7 @@ def sam(config: Config) -> Architecture:
 
 def image_head(config: Config, kind: str, hidden: int) -> Tensors:
     """Return what stands behind an encoder of images: its classes, or a pooler, or nothing."""
-    if "ForImageClassification" in config.classes:
+    if CLASSIFIES in config.classes:
         classes = labels_of(config)
         inputs = 2 * hidden if kind == "dinov2" else hidden  # DINOv2's reads the mean of the patches, too
         taught = "WithTeacher" in config.classes  # DeiT's, who asks what the teacher says, too

@@ -123,13 +123,16 @@ class DeviceLaws:
             return CARRIED
         return MEASURED if self.accelerator.id in self.family.measured else GENERATION
 
-    def _rate(self, found: Found) -> float:
+    def _sheet_rate(self, found: Found) -> float:
         rate = matrix_rate(self.accelerator, found.law.rate, self.family.operations_per_byte)
         if not rate:  # a sheet without a rate in FP32 or TF32: matrix units take TF32 at half the rate of 16 bit
             rate = self.rate(PLAIN) / 2
         if self.own.emulated_factor and "emulates" in self.accelerator.facts:
             rate /= self.own.emulated_factor
-        return rate * found.law.values.get("matrix_share", 1.0) * found.rate_factor
+        return rate
+
+    def _rate(self, found: Found) -> float:
+        return self._sheet_rate(found) * found.law.values.get("matrix_share", 1.0) * found.rate_factor
 
     def _read(self, found: Found) -> float:
         return self.bandwidth * found.law.values["memory_share"] * found.memory_factor
@@ -209,7 +212,7 @@ class DeviceLaws:
             values["tile_s"],
             values["split_depth"],
             read=self._read(found),
-            rate=self._rate(found),
+            rate=min(self._rate(found), self._sheet_rate(found)),  # a factor of 16 bit goes beyond the whole of others
             sharpness=values["sharpness"],
             quantize_s=quantize,
             row_s=values.get("row_s", 0.0),

@@ -97,6 +97,7 @@ def passes_of(
             models=away,
             law=processor_law(host, values),
             crossings=crossings(demand, placement),
+            pinned=host.pinned,
         )
     passes = Passes(
         demand, layout, model, found, schedule=schedule, host=part, name=accelerator.id if accelerator else ""

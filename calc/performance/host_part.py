@@ -22,6 +22,7 @@ class HostPart(NamedTuple):
     models: tuple[RankModel, ...]
     law: ProcessorLaw
     crossings: int  # of a pass, from the device to the host and back
+    pinned: bool = False  # it stands in pinned memory, and is copied to a device without a buffer between
 
     def operations(self, segments: tuple[Segment, ...]) -> Pass:
         """Return the operations of a pass on what stands here."""

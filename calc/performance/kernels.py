@@ -55,6 +55,8 @@ EXPERT_PRODUCTS = 2  # of each expert: gate and up together, and down
 READ_SHARPNESS = 8.0  # of memory and compute units, whichever gives fewer bytes: nearly all of what the slower gives
 PLAIN_CODES = ("q4-0", "q8-0")  # packed weights whose codes are multiplied as they are, with one scale for a block
 FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX_BATCH_SIZE
+# Tokens up to which one kernel multiplies all experts in 16 bit, whatever their width: ggml_cuda_should_use_mmf.
+MOST_GROUPED = 128
 
 
 class Basis(NamedTuple):
@@ -140,6 +142,8 @@ class Kernels(DeviceLaws):
 
     def tiled_experts(self, operation: Experts) -> float:
         """Return the seconds of experts whose products are like an engine's others, each in tiles of its own."""
+        if self.own.plain_in_turn and operation.tokens > MOST_GROUPED and operation.kernel in PLAIN_KERNELS:
+            return self.plain_experts(operation)
         law = self._products.get(operation.kernel) or self._product_law(operation.kernel)
         rows, starts = operation.tokens * operation.active, self.own.expert_kernels
         if operation.tokens > FEW_ROWS and self.own.experts_in_turn:  # whose rows are gathered: none is empty
@@ -154,6 +158,21 @@ class Kernels(DeviceLaws):
         worked = blend(reading, flops / law.rate, law.sharpness)
         beside = self.own.expert_passes * operation.io_bytes / law.read
         return starts * self.own.vector_start_s + worked + beside
+
+    def plain_experts(self, operation: Experts) -> float:
+        """Return the seconds of experts in 16 bit that a library multiplies one after the other."""
+        count = operation.touched * operation.matrices
+        one = Product(
+            operation.name,
+            m=operation.tokens * operation.active / operation.touched,
+            n=operation.n,
+            k=operation.k,
+            kernel=operation.kernel,
+            weight_bytes=operation.weight_bytes / count,
+            io_bytes=operation.io_bytes / count,
+        )
+        around = self.own.expert_kernels + self.own.plain_in_turn * count
+        return around * self.own.vector_start_s + count * self.product(one)
 
     def attention(self, operation: Attention) -> float:
         """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""

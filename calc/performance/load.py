@@ -189,7 +189,8 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     if load.closed and not load.mixes:
         reading = each * extra * steps  # of all prompts, in the time of an answer
         queueing = min(queueing, reading / 2.0)
-        wave = max(reading - apart * steps * plain.total, 0.0) / 2.0 * load.meets
+        group = 1.0 / max(sqrt(12.0) * load.spread * steps, 1.0)  # of them, which follow answers that end with one step
+        wave = max(group * reading - load.request_s - group * decoding * load.between_s, 0.0) / 2.0 * load.meets
         between -= wave / steps
         queueing = max(queueing - wave, 0.0)
     token_s = between / passes.expected

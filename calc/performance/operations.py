@@ -225,6 +225,7 @@ class HostCopy(NamedTuple):
 
     name: str
     copied_bytes: float
+    pinned: bool = False  # the host's side is memory that the device may read by itself
 
     @property
     def flops(self) -> float:

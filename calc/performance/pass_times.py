@@ -91,7 +91,8 @@ def pass_time(
         if isinstance(operation, Collective):
             seconds, bound = seconds * schedule.message(direct=kernels.is_direct(operation)), LINKS
         elif isinstance(operation, HostCopy):
-            seconds, bound = schedule.crossing_s + seconds * schedule.copy_factor, LINKS
+            slowed = 1.0 if operation.pinned else schedule.copy_factor
+            seconds, bound = schedule.crossing_s + slowed * seconds, LINKS
         elif isinstance(operation, Pointwise):
             count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
         else:

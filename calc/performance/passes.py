@@ -170,7 +170,8 @@ class Passes(NamedTuple):
         operations = only(forward(self.model, *segments), kinds)
         tokens = sum(segment.sequences * max(segment.queries, segment.encoding) for segment in segments)
         if tokens >= COPIED_TOKENS:
-            copied = HostCopy("What the host keeps, to the device", weights_read(away) + state_bytes(away))
+            size = weights_read(away) + state_bytes(away)
+            copied = HostCopy("What the host keeps, to the device", size, pinned=host.pinned)
             return self.device_time((*operations, *away, Counted(copied, 1)), segments, captured=False)
         row = tokens * self.demand.architecture.hidden_size * STREAM_BYTES
         crossing = Counted(HostCopy("Hidden states to the host and back", row), host.crossings)

@@ -14,12 +14,13 @@ from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_second, writes
 from calc.planner.question import Question, own_price, read_question
+from calc.planner.ranking import OF_SPEED
 from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import surer_context
 from calc.planning.cost import MILLION, USED, purchase_today
 from calc.service.checkpoints import origin
-from calc.units import HOUR_S, show_count, show_gib, show_number
+from calc.units import HOUR_S, show_count, show_gib, show_large_count, show_number
 
 Answer = dict[str, object]
 SURER = {  # what makes an option sure that is tight, in words
@@ -156,7 +157,7 @@ def why(question: Question, search: Search, option: Option, surer: dict[str, int
     spread, answers = question.need.mean_rate is not None, writes(option.typical)
     tokens = "output tokens" if answers else "tokens read"
     known["energy"] = (f"energy of a million {tokens}", energy_of(option), "kWh")
-    written = "tokens a second of each answer" if spread else "decode tokens per s"
+    written = "tokens a second of each answer" if spread else "tokens a second"
     read = "passes a second" if spread else "texts a second"
     known["speed"] = (written if answers else read, rate_of(question.need, option.candidate, option.typical), "/s")
     known["latency"] = ("time per output token s" if answers else "time of a pass s", time_of(option.typical), "s")
@@ -166,8 +167,12 @@ def why(question: Question, search: Search, option: Option, surer: dict[str, int
     if question.want == "limit" and question.of != "model":
         name = "concurrency" if question.of == "users" else question.of
         words, value, unit = question.of.replace("_", " "), report["scenario"][name], ""
-    said = "not known" if value is None else show_count(value) if type(value) is int else show_number(value, 4)
+    counted = show_large_count if words == "parameters" else show_count
+    said = "not known" if value is None else counted(value) if type(value) is int else show_number(value, 4)
     first = f"{words}: {said} {unit if value is not None else ''}".strip()
+    rates, rate, _ = known["speed"]
+    if rate is not None and question.rank_by not in OF_SPEED and not question.trains:
+        first += f", {show_number(rate)} {rates}"
     if question.trains and (hosted := report["memory"]["host_bytes"]):
         first += f", with {show_gib(hosted)} in the host's memory"
     if option.is_sure:

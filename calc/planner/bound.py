@@ -8,7 +8,8 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
-from calc.planning.support import first_engine, format_names
+from calc.planning.support import format_names
+from calc.planning.usual_engine import first_engine
 from calc.question import Asked, Question, read_asked, read_placement, read_question
 from calc.scenario.fields import OF_HOST, USUAL
 from calc.scenario.formats import chosen_weights
@@ -20,7 +21,8 @@ NOTHING = Least(0, 0)
 READ = frozenset(("speculation", "arrivals", "concurrency", "kv_cache", "kv_cache_v"))
 PLACED = frozenset(OF_HOST)
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
-WHERE = ("accelerator", "accelerators")  # fields that do not change what is asked of devices of a kind
+# Fields that do not change what is asked of devices of a kind for each sequence.
+WHERE = ("accelerator", "accelerators", "sequences")
 
 
 class Named(NamedTuple):
@@ -38,18 +40,16 @@ class Bound(NamedTuple):
     least: Least
     step_s: float  # of a token of each sequence
     written: int = 1  # tokens of a sequence that a step writes at most: one, and those that are drafted
-    given: int | None = (
-        None  # sequences of a scenario that was not read, as its model and format say all that is needed
-    )
+    given: int | None = None  # sequences at a time that the scenario says; None where it cannot be read
     stages: int = 1  # of devices that a token passes one after the other, as far as they are counted in step_s
     read: tuple[Reader, Asked] | None = None  # what is asked of any devices of the kind, as it was read
 
     @property
     def sequences(self) -> float:
         """The sequences at a time, at most."""
-        if self.asked is None:
-            return inf if self.given is None else self.given
-        return self.asked.concurrency or self.asked.demand.sequences
+        if self.given is None:
+            return inf
+        return (self.asked.concurrency if self.asked else None) or self.given
 
     @property
     def cache(self) -> tuple[int, int]:
@@ -71,7 +71,7 @@ class Bound(NamedTuple):
 
 
 def alike(scenario: Mapping[str, object]) -> str:
-    """Return what is the same of scenarios that differ in their devices alone."""
+    """Return what is the same of scenarios that differ in their devices and sequences alone."""
     return str([item for item in scenario.items() if item[0] not in WHERE])
 
 
@@ -110,10 +110,19 @@ class Bounds:
         if key not in self.read:
             self.read[key] = needed(scenario)
         bound = self.read[key]
-        engine = bound.asked.engine if bound.asked else None
+        if bound.asked is None:
+            return bound
+        engine, sequences = bound.asked.engine, scenario.get("sequences", 1)
         stages = self.stages(candidate, scenario, engine.id if engine else "")
         step_s = stages * bound.least.read * candidate.devices.seconds_each_byte / bound.written
-        return bound._replace(step_s=step_s, stages=stages)
+        return bound._replace(step_s=step_s, stages=stages, given=sequences if isinstance(sequences, int) else 10**7)
+
+    def held(self, candidate: Candidate) -> int:
+        """Return the least bytes of the weights and of all caches; 0 where requests wait, or the host keeps a part."""
+        bound, most = self.of(candidate, candidate.scenario), candidate.scenario.get("sequences") == "max"
+        if most or bound.given is None or bound.asked is None or bound.asked.concurrency or not bound.least.held:
+            return 0
+        return bound.least.held + bound.given * bound.cache[0]
 
     def stages(self, candidate: Candidate, scenario: Mapping[str, object], engine: str) -> int:
         """Return how many devices each token passes one after the other, under engines that give each whole layers."""
@@ -137,7 +146,8 @@ class Bounds:
         has_to_be_read = shared_with_host(scenario) or not READ.isdisjoint(scenario)
         if known is None or type(sequences) is not int or has_to_be_read:
             return self.of(candidate, scenario)
-        stages = self.stages(candidate, scenario, self.engine(candidate, scenario, known))
+        several = candidate.devices.number > 1
+        stages = self.stages(candidate, scenario, self.engine(candidate, scenario, known)) if several else 1
         step_s = stages * known.least.read * candidate.devices.seconds_each_byte
         return Bound(None, known.least, step_s, given=sequences, stages=stages)
 
@@ -203,9 +213,7 @@ def needed(scenario: Mapping[str, object]) -> Bound:
         read = reader, read_asked(reader)
     except ScenarioError:
         return Bound(None, NOTHING, 0.0)
-    asked, sequences = read[1], scenario.get("sequences", 1)
-    many = sequences if isinstance(sequences, int) else 10**7
-    asked = asked._replace(demand=asked.demand._replace(sequences=many))
+    asked = read[1]
     if asked.placement.on_host and not asked.placement.alone:  # what stands in the host's memory is not the device's
         return Bound(asked, NOTHING, 0.0, read=read)
     written = 1 + (asked.demand.draft.tokens if asked.demand.draft else 0)

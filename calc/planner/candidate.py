@@ -5,7 +5,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.planner.devices import Devices
 from calc.planner.need import Share
-from calc.planning.support import known_on
+from calc.planning.usual_engine import known_on
 
 LAST = 10**9  # in the order of what is tried: what devices hold alone is faster
 

@@ -13,9 +13,8 @@ from calc.planner.candidate import Candidate
 from calc.planner.devices import Devices
 from calc.planner.formats import stored, usual_formats, ways
 from calc.planner.question import Question, own_price
-from calc.planning.cost import LAUNCH, LOWEST, SOLD, newest_rent, purchase_today
+from calc.planning.cost import DOLLARS, LAUNCH, LOWEST, SOLD, newest_rent, purchase_today
 from calc.planning.layout import apart_layouts, tensor_degrees
-from calc.planning.support import sold_in_multiples
 from calc.question import read_asked
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import HOST_ENGINE, SHARING_ENGINES, USUAL
@@ -45,6 +44,11 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
     for accelerator in kinds(question, facts):
         one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
         split = {engine: in_two_memories(question, facts, accelerator, engine) for engine, _ in found}
+        held = {
+            (str(model), engine): tuple(stored(model, formats, facts))
+            for model in question.models
+            for engine, formats in found
+        }
         for count in counts(question, accelerator):
             several = one.together(count)
             where, most = placed(question, accelerator, count), most_replicas(question, count)
@@ -52,10 +56,10 @@ def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
                 architecture = read[str(model)]
                 asked = {**question.fields, **one_request(question, architecture), **where}
                 group = accelerator.id if question.want == "hardware" else str(model)
-                for engine, formats in found:
+                for engine, _ in found:
                     base = {**asked, "engine": engine}
                     for divided in (*attended_apart(question, facts, several, architecture, engine=engine), {}):
-                        scenarios = tuple({**base, **divided, **way} for way in stored(model, formats, facts))
+                        scenarios = tuple({**base, **divided, **way} for way in held[str(model), engine])
                         beside = {**base, **split[engine], "model": model} if split[engine] else None
                         yield Candidate(group, several, scenarios, order, most_replicas=most, beside=beside)
                         order += 1
@@ -190,7 +194,7 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
             return tuple(count for count in range(1, given + 1) if given % count == 0)
         return (given,)
     usual = CLUSTERS[-1] if question.need.days is not None else USUAL_DEVICES  # as many as end a run in its days
-    most = (question.limits.devices or usual) if sold_in_multiples(accelerator) else 1
+    most = (question.limits.devices or usual) if accelerator.sold_in_multiples else 1
     tried = OWN_COUNTS if accelerator.segment == OWN else COUNTS
     if question.trains:
         tried = tuple(sorted({*tried, *CLUSTERS}))
@@ -228,6 +232,7 @@ def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> 
     known = facts.derived.get(name)
     if not isinstance(known, tuple):
         rent, price = newest_rent(facts, accelerator), purchase_today(facts, accelerator)
+        rent = rent if rent and rent.currency == DOLLARS else None
         lowest = rent is not None and rent.kind == LOWEST
         known = facts.derived[name] = (rent.each if rent else None, price.each if price else None, lowest)
     return Devices(

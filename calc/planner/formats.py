@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture
 from calc.planner.question import Question
-from calc.planning.support import place_of, runs_on
+from calc.planning.support import place_of
+from calc.planning.usual_engine import runs_on
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, USUAL
 from calc.service.checkpoints import quantised
 

@@ -16,7 +16,7 @@ from calc.planning.chance import SURE
 from calc.planning.served import Served, serve
 from calc.planning.serving_load import typical_load
 from calc.planning.serving_speed import typical_speed
-from calc.planning.support import is_served
+from calc.planning.usual_engine import is_served
 from calc.question import Question as Scenario
 from calc.scenario.fields import USUAL
 
@@ -147,6 +147,8 @@ class Inspection(Ranking):
         usual = candidate.scenario.get("engine") == USUAL and not candidate.devices.unlike
         if self.asked and usual and not is_served(facts=self.facts, place=place):
             return no_engine()
+        if (least := self.bounds.held(candidate)) > candidate.devices.whole_room:
+            return too_heavy(least, candidate.devices.whole_room, "the weights and the caches")
         try:
             found = self.held(self.bounds.question(candidate))
         except ScenarioError as error:

@@ -57,7 +57,7 @@ class Ranking:
         """Return what ranks a scenario if it needs no more than its bound."""
         devices, own = candidate.devices, candidate.own or NOTHING_OWN
         step_s = max(own.stages / bound.stages, 1) * bound.step_s + own.cache_s
-        if bound.asked is None and bound.given is None:
+        if bound.given is None:
             return False, -inf
         if rank == "size":
             return False, -parameters(bound.asked.demand.architecture) if bound.asked else -inf

@@ -254,7 +254,7 @@ class Search(Inspection):
         """Return the option that a candidate's first scenario is by its report, or what that lacks."""
         try:
             self.estimated += 1
-            report: dict[str, Any] = estimate(candidate.scenario, repairs=False)
+            report: dict[str, Any] = estimate(candidate.scenario, repairs=False, working=False)
         except ScenarioError as error:
             return self.cannot_be(error)
         return self.judge(candidate, report)

@@ -282,5 +282,5 @@ def most_tokens(search: TrainingSearch, option: Option) -> Option:
             raise ScenarioError("price_per_hour", "no rent of this device is known: say what an hour of one costs")
         ends.append(rate * question.limits.price_per_run / rent * HOUR_S)
     scenario = {**candidate.scenario, "training_tokens": max(int(min(ends)), 1)}
-    report: dict[str, Any] = estimate(scenario, repairs=False)
+    report: dict[str, Any] = estimate(scenario, repairs=False, working=False)
     return option._replace(candidate=candidate._replace(scenarios=(scenario,)), report=report)

@@ -16,6 +16,7 @@ from calc.planning.support import what_runs, what_trains
 from calc.planning.training_fit import WIDEST_TENSOR
 from calc.question import read_asked
 from calc.scenario.formats import read_format
+from calc.scenario.layout import read_layout
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
 from calc.training.fields import METHODS, QLORA_BASE
@@ -70,12 +71,15 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
     named, precision, method = scenario.get("framework"), scenario.get("precision"), scenario.get("method")
     stored = scenario.get("base_weights") or (QLORA_BASE if method == "qlora" else "bf16")
     framework = facts.framework(named).id if isinstance(named, str) else None
+    divided = {name: scenario[name] for name in ("parallelism",) if name in scenario}
     works = what_trains(
         facts=facts,
         framework=framework,
         device=candidate.devices.accelerator,
         base=read_format(stored, "base_weights", facts)[0].id,
         precision=precision if isinstance(precision, str) else None,
+        layout=read_layout(Reader(divided))[0] or Layout(),
+        shares=scenario.get("sharding", "none") != "none",
     )
     return does_not_run(framework or RUNNER, works) if works.runs is False else None
 

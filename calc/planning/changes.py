@@ -128,4 +128,5 @@ def on_fullest(serving: Serving, demand: Demand, layout: Layout) -> Served:
 
 def under(serving: Serving, **changes: object) -> Serving:
     """Return a demand's engine and device with something changed."""
-    return Serving(**{**vars(serving), **changes})
+    asked = {name: value for name, value in vars(serving).items() if name != "last"}
+    return Serving(**{**asked, **changes})

@@ -12,13 +12,9 @@ from calc.units import HOUR_S, KWH_J, show_number
 Report = dict[str, object]
 Range = Mapping[str, float]
 LOWEST = "lowest"  # where offers start: what the cheapest host asks for one, who may have no second
-KINDS = (
-    "on-demand",
-    "reserved",
-    "median",
-    "interruptible",
-    LOWEST,
-)  # of rents, the one that a reader would ask for first
+# Of rents, the one that a reader would ask for first.
+KINDS = ("on-demand", "reserved", "median", "interruptible", LOWEST)
+DOLLARS = "USD"  # in which plans add up; a price in other money says so
 HALF_A_YEAR = 183  # days within which prices of several sellers are compared
 SOLD = "sold"  # of devices that shops have new
 LAUNCH = "launch"  # the price of the day on which a device came out
@@ -66,7 +62,7 @@ def spreads(prices: Iterable[Price]) -> list[Spread]:
     """Return the spreads of prices in dollars by item and kind; of an even number the median is between two."""
     asked: dict[tuple[str, str], list[Price]] = {}
     for price in prices:
-        if price.currency == "USD":
+        if price.currency == DOLLARS:
             asked.setdefault((price.item, price.kind), []).append(price)
     found = []
     for (item, kind), mine in sorted(asked.items()):
@@ -137,10 +133,10 @@ def newest_purchase(facts: Catalog, accelerator: Accelerator) -> Price | None:
 
 
 def purchase_today(facts: Catalog, accelerator: Accelerator) -> Price | None:
-    """Return the same; None where all that is known is what it cost as it came out, and no shop has it any more."""
+    """Return the same in dollars; None where it is what it cost as it came out, and no shop has it any more."""
     found = newest_purchase(facts, accelerator)
     past = found is not None and found.kind == LAUNCH and accelerator.availability != SOLD
-    return None if past else found
+    return None if found is None or past or found.currency != DOLLARS else found
 
 
 def newest_electricity(facts: Catalog) -> Price | None:
@@ -161,7 +157,7 @@ def million_tokens(each_s: float, rate: Range) -> dict[str, float]:
 def price_of(known: Price | None, own: float | None) -> Paid | None:
     """Return a reader's own price, else the known one."""
     if own is not None:
-        return Paid(own, "USD", "own")
+        return Paid(own, DOLLARS, "own")
     if known is None:
         return None
     return Paid(

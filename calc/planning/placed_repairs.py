@@ -8,7 +8,7 @@ from calc.catalog.records import Accelerator
 from calc.memory.placement import ON_DEVICES, Placement
 from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Trial, Wanted, under
 from calc.planning.layout import apart_layouts, best_layout
-from calc.planning.support import sold_in_multiples, usual_engine
+from calc.planning.usual_engine import usual_engine
 from calc.units import GIB, show_count
 
 MOST_BUILT = 16  # devices of two machines
@@ -137,7 +137,7 @@ def of_layers(wanted: Wanted) -> Iterator[Repair]:
 def of_devices(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over more devices of the kind, in numbers that machines and engines are made for."""
     engine, now, least = wanted.engine, wanted.layout.devices, wanted.needed or 1
-    if not sold_in_multiples(wanted.accelerator):
+    if not wanted.accelerator.sold_in_multiples:
         return
     by_layers = engine is not None and engine.splits_layers
     demand = wanted.serving.in_pieces(wanted.demand) if wanted.serving else wanted.demand
@@ -160,7 +160,7 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
         for other in wanted.facts.accelerators()
         if (other.vendor, other.segment) == (device.vendor, device.segment)
         and other.capacity_bytes > device.capacity_bytes
-        and (layout.devices == 1 or sold_in_multiples(other))
+        and (layout.devices == 1 or other.sold_in_multiples)
         and wanted.able(wanted.engine, wanted.demand.weights, other)
     ]
     others.sort(key=lambda item: (item.capacity_bytes, item.released))

@@ -19,7 +19,6 @@ from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, spl
 from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
-from calc.planning.support import sold_in_multiples
 
 if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
@@ -56,6 +55,7 @@ class Serving:
         self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
+        self.last: tuple[Demand, Engine, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
 
     @property
     def bounded(self) -> bool:
@@ -106,13 +106,20 @@ class Serving:
             correction=self.correction.memory,
         )
 
+    def loaded(self, demand: Demand, layout: Layout) -> list[tuple[Case, Runtime]]:
+        """Return the stages that can differ with their runtimes; the same is often asked again of the last demand."""
+        last = self.last
+        if last is None or last[0] is not demand or last[1] is not self.engine or last[2] != layout:
+            cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
+            self.last = last = demand, self.engine, layout, [(case, run(case)) for case in cases]
+        return last[3]
+
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
         """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
 
         Of devices that are not alike it is the one with the least room, whatever it holds.
         """
-        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
-        found = [(case, run(case)) for case in cases]
+        found = self.loaded(demand, layout)
         if self.devices:
             return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
@@ -156,13 +163,12 @@ class Serving:
         ranks = layout.devices // layout.pipeline
         if self.placement.alone:
             return known[1].device
-        every = self.placed_stages(demand, layout)
-        case, runtime = known
-        sizes = {
-            alike: (runtime if stage == case.stage else run(self.case(demand, layout, stage))).device
-            for alike, stage in {self.key(stage): stage for stage in every}.items()
-        }
-        return ranks * sum(sizes[self.key(stage)] for stage in every)
+        keys = [(self.key(stage), stage) for stage in self.placed_stages(demand, layout)]
+        sizes = {self.key(case.stage): runtime.device for case, runtime in (*self.loaded(demand, layout), known)}
+        for key, stage in keys:
+            if key not in sizes:
+                sizes[key] = run(self.case(demand, layout, stage)).device
+        return ranks * sum(sizes[key] for key, _ in keys)
 
     def key(self, stage: Stage) -> tuple[object, ...]:
         """Return what stages have in common that hold the same."""
@@ -224,7 +230,7 @@ class Serving:
         own = asked if fits else None
         tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
         most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
-        if asked.devices == 1 and not sold_in_multiples(self.accelerator):
+        if asked.devices == 1 and not self.accelerator.sold_in_multiples:
             most = min(most, 1)
         most = int(min(most, self.engine.most_devices))
         held = fullest(demand, Layout())[1].held

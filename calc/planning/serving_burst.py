@@ -21,9 +21,11 @@ QUEUE = "orca"  # continuous batching, whose events a run goes through
 def burst_of(site: Site, traffic: Traffic, *, factors: tuple[float, float] = (1.0, 1.0)) -> Found:
     """Return what a run says of all requests, from when they come until the last is answered.
 
-    Replicas take turns. Steps and prompts take longer by the factors given.
+    Replicas take turns, as many as there are clients for. Steps and prompts take longer by the factors given.
     """
-    each, clients = (ceil(count / site.replicas) for count in (traffic.arrivals.requests, traffic.arrivals.at_a_time))
+    kept = traffic.arrivals.at_a_time
+    clients = ceil(kept / site.replicas)
+    each = ceil(traffic.arrivals.requests / (ceil(kept / clients) if clients else site.replicas))
     server = site.server._replace(step_factor=factors[0], prompt_factor=factors[1], clients=clients)
     run = run_queue(requests(traffic.arrivals, count=each, longest=site.longest), server=server, times=site.times)
     seconds, answers = max(answer.last_s for answer in run.served), run.served

@@ -23,8 +23,10 @@ TOTALS = {
 }
 
 
-def serving_parts(served: Served) -> list[Part]:
-    """Return the parts of the fullest device's memory; their bytes add up to `device_bytes`."""
+def serving_parts(served: Served, *, working: bool = True) -> list[Part]:
+    """Return the parts of the fullest device's memory, with their `working`; their bytes add up to `device_bytes`."""
+    if not working:
+        return [Part(amount.id, amount.label, amount.bytes, ()) for amount in served.runtime.amounts]
     demand, layout, stage = served.demand, served.layout, served.case.stage
     own = {
         "weights": weights_steps(demand, layout, stage),
@@ -147,8 +149,9 @@ def cache_pool(served: Served) -> tuple[int, int]:
     serving, demand, layout = served.serving, served.demand, served.layout
     if layout.pipeline == 1:
         return stage_pool(served)
-    cases = [serving.case(demand, layout, stage) for stage in serving.stages(demand, layout)]
-    pools = [stage_pool(served._replace(case=case, runtime=run(case))) for case in cases]
+    pools = [
+        stage_pool(served._replace(case=case, runtime=runtime)) for case, runtime in serving.loaded(demand, layout)
+    ]
     return min((pool for pool in pools if pool[0]), key=lambda pool: pool[1], default=(0, 0))
 
 
@@ -174,14 +177,13 @@ def state_slots(served: Served) -> float:
     return values["state_pool_share"] * runtime.pool * served.case.sequences // (values["states_held"] * state)
 
 
-def serving_fit(served: Served) -> Report:
-    """Return what fits on the devices under the engine."""
+def serving_fit(served: Served, *, fewest: bool = True) -> Report:
+    """Return what fits on the devices under the engine, and on how few of them it would, where that is asked."""
     serving, runtime, demand = served.serving, served.runtime, served.demand
     if runtime.capacity is None or runtime.limit is None:
         return {}
     pool, tokens = cache_pool(served)
-    needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
-    return {
+    found: Report = {
         **placed_devices(served),
         "capacity_bytes": runtime.capacity,
         "limit_bytes": runtime.usable,
@@ -192,9 +194,12 @@ def serving_fit(served: Served) -> Report:
         "kv_pool_tokens": tokens,
         "max_sequences": bounded(served),
         "sequence_limit": fewer_sequences(served.case),
-        "devices_needed": needed.devices if needed else None,
-        "devices_needed_parallelism": division(needed) if needed else None,
     }
+    if fewest:
+        needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
+        found["devices_needed"] = needed.devices if needed else None
+        found["devices_needed_parallelism"] = division(needed) if needed else None
+    return found
 
 
 def placed_devices(served: Served) -> Report:

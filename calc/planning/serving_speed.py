@@ -10,8 +10,13 @@ Report = dict[str, object]
 OF_ONE_PASS = ("prefill_tokens_per_s", "time_to_first_token_s")  # figures of a model that writes no tokens
 
 
-def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tuple[Report, list[Step]] | None:
-    """Return the speed with its working, None without an accelerator or where its rates are not known."""
+def serving_speed(
+    served: Served, output_tokens: int, cached_tokens: int, *, working: bool = True
+) -> tuple[Report, list[Step]] | None:
+    """Return the speed with its working, None without an accelerator or where its rates are not known.
+
+    Of sequences that are all there at once the working can be left out.
+    """
     serving, values = served.serving, served.serving.engine.values
     if serving.traffic is not None and serving.traffic.arrivals.requests:
         from calc.planning.serving_burst import burst_speed  # few scenarios ask for it
@@ -46,7 +51,7 @@ def serving_speed(served: Served, output_tokens: int, cached_tokens: int) -> tup
         report["slowest"] = speed.passes.slowest(speed.decode.time)
     if (gained := speculation_gain(served, question)) is not None:
         report["speculation"] = gained
-    return report, speed_steps(speed, serving.engine)
+    return report, speed_steps(speed, serving.engine) if working else []
 
 
 def typical_speed(served: Served, output_tokens: int, cached_tokens: int, *, prompts: bool = True) -> dict[str, float]:

@@ -26,7 +26,7 @@ def draw(**scenario: object) -> Plot:
             for (name, used), said in zip(steps, words, strict=True)
         ],
         "names": [{"bar": name, **beside(0, -20), "label": said} for (name, _), said in zip(steps, words, strict=True)],
-        "limit": [{"gib": limit / GIB, **beside(0, -9), "label": f"limit: {size_gib(limit)}"}] if limit else [],
+        "limit": limit_mark(limit, max(used for _, used in steps)) if limit else [],
     }
     where = f"{own.asked.model_name}{own.where()}"
     return Plot(
@@ -67,6 +67,12 @@ def verdict(used: int, limit: int | None) -> str:
     return f", fits with {size_gib(limit - used)} to spare" if used <= limit else ", does not fit"
 
 
+def limit_mark(limit: int, most: int) -> list[Row]:
+    """Return where the limit lies, with its words above it, on the side that has room."""
+    words = f"limit: {size_gib(limit)}"
+    return [{"gib": limit / GIB, **beside(limit / max(limit, most), -9), "label": words}]
+
+
 def colour(used: int, limit: int | None) -> str:
     """Return the colour that says the same."""
     return COLOURS[limit is None or used <= limit]
@@ -80,7 +86,7 @@ def drawing(height: int) -> Spec:
     return specification(
         layer("bars", "bar", {**bars, **tooltip(shown="Needs")}),
         layer("limit", "rule", {"x": {**x, "field": "gib"}}, color=LIMIT, strokeDash=[6, 3]),
-        label("limit", {"x": {"value": 0}, "y": {"value": 0}}, baseline="bottom", fill=LIMIT),
+        label("limit", {"x": {**x, "field": "gib"}, "y": {"value": 0}}, baseline="bottom", fill=LIMIT),
         label("names", {"y": y, "x": {"value": 0}}, baseline="middle"),
         height=height,
     )

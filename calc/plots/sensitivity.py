@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calc.plots.one_step_away import Moved, Report, Scenario, moved
 from calc.plots.plot import LIMIT, TEXT, Plot, Row, Spec, across, beside, label, layer, specification, tooltip
 
-MOST = 8  # inputs that are shown, those first that change most
+MOST = 5  # inputs that are shown, those first that change most
 LINE, EDGES = 44, 96  # of the height: a bar with its words above it, and the axis
 DOWN, UP = "var(--calc-recurrent-state)", "var(--calc-kv-cache)"
 

@@ -60,7 +60,7 @@ def draw(**scenario: object) -> Plot:
                 "tokens": tokens,
                 "sequences": own,
                 **beside(x, -16 if y < 0.9 else 16),
-                "label": f"yours: {in_words(own)} of {show_count(tokens)}",
+                "label": "yours",
                 "shown": said,
             }
         ],

@@ -6,7 +6,7 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.scenario.fields import OF_ACCELERATOR
-from calc.scenario.reader import Reader, whole
+from calc.scenario.reader import Reader, read_flag, whole
 from calc.units import show_gib
 
 PCIE = re.compile(r"(?:pcie )?(\d)(?:\.0)? ?x(\d{1,2})")
@@ -72,10 +72,7 @@ def limited(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accel
             )
             raise ScenarioError("memory_limit", message)
         reader.filled["memory_limit"] = size
-    display = reader.given.get("display", False)
-    if not isinstance(display, bool):
-        raise ScenarioError("display", f"must be true or false, not {display!r:.60}")
-    if display:
+    if read_flag(reader.given.get("display", False), "display"):
         reader.filled["display"] = True
         taken = catalog.coefficient("display")
         size = max((accelerator.capacity_bytes if size is None else size) - round(taken.value), 0)

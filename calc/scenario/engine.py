@@ -6,7 +6,7 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog, catalog
 from calc.catalog.records import Accelerator, Engine, Weights, version_numbers
 from calc.errors import ScenarioError, listed, nearest
-from calc.planning.support import usual_engine
+from calc.planning.usual_engine import usual_engine
 from calc.scenario.fields import BACKEND_WORDS, ENGINES, HOST_ENGINE, NOT_COMPUTED, OF_HOST, SHARING_ENGINES, USUAL
 from calc.scenario.reader import Reader
 

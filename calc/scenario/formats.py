@@ -10,7 +10,7 @@ from calc.errors import ScenarioError
 from calc.memory.published_formats import published_cache, published_format
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, STORED
 from calc.scenario.model import ReadModel, read_stored
-from calc.scenario.reader import Reader, whole
+from calc.scenario.reader import Reader, read_flag, whole
 
 SIXTEEN = 16  # bits
 
@@ -65,10 +65,22 @@ def with_experts(weights: ModelFormat, model: ReadModel, catalog: Catalog) -> Mo
 
 
 def chosen_weights(value: object, model: ReadModel, catalog: Catalog) -> tuple[ModelFormat, int | None]:
-    """Return what a scenario's `weights` means for a model, and the group size that replaces the format's own."""
+    """Return what a scenario's `weights` means for a model, and the group size that replaces the format's own.
+
+    FP8 without more is what a model is published in where that is FP8, with a scale for each block as DeepSeek-V3 has.
+    """
     if value == PUBLISHED:
         return known_published(model, catalog), None
-    return read_format(value, "weights", catalog)
+    found, group = read_format(value, "weights", catalog)
+    if found == catalog.number_format("fp8") and is_eight_bit(own := known_published(model, catalog)):
+        return own, None
+    return found, group
+
+
+def is_eight_bit(published: ModelFormat) -> bool:
+    """Return whether what a model is published in has its matrices in FP8, with scales of any kind."""
+    base = published.base if isinstance(published, Recipe) else published
+    return isinstance(base, NumberFormat) and base.bits == 8 and base.native == "fp8"
 
 
 def known_published(model: ReadModel, catalog: Catalog) -> ModelFormat:
@@ -101,10 +113,8 @@ def read_format(value: object, field: str, catalog: Catalog) -> tuple[ModelForma
         if not isinstance(mixture, Mixture):
             message = f"{mixture.id} is no mixture of llama.cpp, and is made without one"
             raise ScenarioError(f"{field}.importance_matrix", message)
-        if not isinstance(value["importance_matrix"], bool):
-            message = f"must be true or false, not {value['importance_matrix']!r:.60}"
-            raise ScenarioError(f"{field}.importance_matrix", message)
-        return mixture._replace(importance_matrix=value["importance_matrix"]), None
+        matrix = read_flag(value["importance_matrix"], f"{field}.importance_matrix")
+        return mixture._replace(importance_matrix=matrix), None
     if isinstance(value, Mapping) and set(value) == {"format", "group_size"}:
         number_format = named_format(value["format"], f"{field}.format", catalog)
         if isinstance(number_format, Mixture) or not number_format.group or number_format.group_rows > 1:

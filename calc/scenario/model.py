@@ -10,7 +10,7 @@ from calc.catalog import Catalog
 from calc.catalog.records import Engine, StoredWeights
 from calc.errors import ScenarioError
 from calc.scenario.fields import MODEL_FIELDS
-from calc.scenario.reader import Reader, check_json, whole
+from calc.scenario.reader import Reader, check_json, read_flag, whole
 
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
@@ -61,10 +61,7 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
 
 def read_text_only(reader: Reader, architecture: Architecture) -> Architecture:
     """Return a model without what sees or hears, where a scenario leaves that out."""
-    alone = reader.given.get("text_only", False)
-    if not isinstance(alone, bool):
-        raise ScenarioError("text_only", f"must be true or false, not {alone!r:.60}")
-    if not alone:
+    if not read_flag(reader.given.get("text_only", False), "text_only"):
         return architecture
     if architecture.alone is architecture:
         raise ScenarioError("text_only", "does not apply: the model has nothing that sees or hears")
@@ -74,9 +71,7 @@ def read_text_only(reader: Reader, architecture: Architecture) -> Architecture:
 
 def read_videos(reader: Reader, engine: Engine | None, architecture: Architecture) -> bool:
     """Return whether a model that sees is shown videos, as an engine takes it that measures that before it serves."""
-    shown = reader.given.get("videos", True)
-    if not isinstance(shown, bool):
-        raise ScenarioError("videos", f"must be true or false, not {shown!r:.60}")
+    shown = read_flag(reader.given.get("videos", True), "videos")
     if not shown:
         budget = None if engine is None else engine.towers.get(architecture.family)
         if budget is None or not budget.video_tokens:

@@ -12,10 +12,10 @@ from calc.memory.budget import Demand, Layout
 from calc.memory.placement import Host, Placement, kept_bytes
 from calc.scenario.device import read_rate, read_size
 from calc.scenario.fields import HOST_ENGINE, OF_HOST
-from calc.scenario.reader import Reader, whole
+from calc.scenario.reader import Reader, read_flag, whole
 from calc.units import show_gib
 
-FIELDS = ("processor", "cores", "bandwidth", "memory")
+FIELDS = ("processor", "cores", "bandwidth", "memory", "pinned")
 MOST_CORES = 1024
 ALL, MOST_LAYERS = "all", 10_000  # more layers than a model has are all of them, as llama.cpp reads it
 DESKTOP_BYTES = 256 * 2**30  # four modules of 64 GiB, the most that desktops hold; who keeps more has a server
@@ -125,7 +125,7 @@ def rest_of_memory(accelerator: Accelerator | None, placement: Placement) -> int
 
 
 def with_given(found: Host, value: Mapping[str, object]) -> tuple[Host, dict[str, object]]:
-    """Return a host with the cores, bandwidth and memory that a scenario gives it, and what was read."""
+    """Return a host with what a scenario says of it beside its processor, and what was read."""
     filled: dict[str, object] = {}
     if "cores" in value:
         filled["cores"] = cores = whole(value["cores"], "host.cores", 1, MOST_CORES)
@@ -136,6 +136,9 @@ def with_given(found: Host, value: Mapping[str, object]) -> tuple[Host, dict[str
     if "memory" in value:
         filled["memory"] = memory = read_size(value["memory"], "host.memory")
         found = found._replace(memory_bytes=memory)
+    if "pinned" in value:
+        filled["pinned"] = pinned = read_flag(value["pinned"], "host.pinned")
+        found = found._replace(pinned=pinned)
     return found, filled
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from calc.catalog.records import Engine
 from calc.errors import ScenarioError, nearest
 from calc.performance.cold_start import PAGE_CACHE, PLACES, Start
-from calc.scenario.reader import Reader
+from calc.scenario.reader import Reader, read_flag
 
 FIELDS = ("from", "bandwidth", "compiled")
 RATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([mgt])b/s")
@@ -36,9 +36,7 @@ def read_start(reader: Reader, engine: Engine | None) -> Start:
     if rate is None and not known:
         message = f"is missing: no start of {engine.name} was measured, and reading alone is computed"
         raise ScenarioError("start.bandwidth", message)
-    compiled = value.get("compiled", False)
-    if not isinstance(compiled, bool):
-        raise ScenarioError("start.compiled", f"must be true or false, not {compiled!r:.60}")
+    compiled = read_flag(value.get("compiled", False), "start.compiled")
     shown = value.get("bandwidth")
     reader.filled["start"] = {"from": place, "bandwidth": shown, "compiled": compiled}
     return Start(str(place), rate, compiled)

@@ -91,7 +91,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         )
     if not any(kind.tensors for kind in architecture.kinds):
         raise ScenarioError("model", f"{model.name}: has no layer that could be trained")
-    reader.filled["model"] = model.id or reader.given["model"]
+    reader.filled["model"] = model.written or reader.given["model"]
     method = reader.option("method", METHODS)
     reader.presets["precision"] = usual_precision(reader, facts)
     scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
@@ -99,10 +99,9 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     gradient_bytes = read_gradients(reader, scheme, method)
     optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
     adapters = read_adapters(reader, method, architecture)
-    base = read_base(reader, method, scheme, facts)
+    base, group = read_base(reader, method, scheme, facts)
     layout, stage_of_zero, shard_ranks = read_division(reader, architecture)
     tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, context_limit or 2048))
-    updated = scheme.updated if adapters is None else scheme.adapter
     all_gradients = reader.flag("frozen_gradients")
     by_xla = reader.take("compile") == XLA
     compiled = True if by_xla else reader.open_flag("compile", USUAL)
@@ -111,16 +110,17 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     plan = Plan(
         architecture=architecture,
         method=Method(
-            adapters,
-            *base,
-            optimizer,
-            updated,
-            gradient_bytes,
-            scheme.compute,
-            all_gradients,
-            4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
-            not reader.flag("experts_quantized") and base[0].id in BITSANDBYTES,
-            expert_shares(layout, stage_of_zero),
+            adapters=adapters,
+            base=base,
+            group=group,
+            optimizer=optimizer,
+            updated_bytes=scheme.updated if adapters is None else scheme.adapter,
+            gradient_bytes=gradient_bytes,
+            copy_bytes=scheme.compute,
+            all_gradients=all_gradients,
+            rest_bytes=4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
+            experts_left=not reader.flag("experts_quantized") and base.id in BITSANDBYTES,
+            expert_shares=expert_shares(layout, stage_of_zero),
         ),
         scheme=scheme,
         layout=layout,
@@ -136,7 +136,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             flash=attention != EAGER and keeps_no_scores(architecture, scheme, mask=mask),
             mask=mask,
             compiled=usually_compiled(scheme, layout) if compiled is None else compiled,
-            unpacks=base[0].bits < 16,
+            unpacks=base.bits < 16,
             all_gradients=all_gradients,
             gathered=reader.flag("gathered_inputs_kept"),
             narrow_inputs=reader.flag("narrow_inputs_kept"),

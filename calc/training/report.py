@@ -23,17 +23,26 @@ from calc.training.speed import timed
 Report = dict[str, object]
 
 
-def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: bool = True) -> Report:
-    """Return the report on a scenario of `workload: training`, and what makes it surely fit if `repairs` are asked."""
+def training_report(
+    scenario: Mapping[str, object], facts: Catalog, *, repairs: bool = True, working: bool = True
+) -> Report:
+    """Return the report on a scenario of `workload: training`, with what makes it surely fit if `repairs` are asked."""
     asked = read_whole(lambda given: read_training(given, facts), scenario, STAND_INS)
     plan = asked.plan
     widest, by_stage = fullest(plan)
     sizes = totals(plan, widest, facts)
     parts = parts_of(plan=plan, timeline=widest, sizes=sizes, facts=facts)
+    if not working:
+        parts = [part._replace(steps=()) for part in parts]
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
+    if working and asked.accelerator is not None:
+        needed = devices_needed(plan, asked.accelerator.capacity_bytes, facts)
+        memory["devices_needed"] = needed.devices if needed else None
+        memory["devices_needed_parallelism"] = needed._asdict() if needed else None
     works = works_of(asked, facts)
     if works.runs is False:
         found = found._replace(speed=None, cost=None, steps=[])
+    steps = [*(step for part in parts for step in part.steps), sum_step(parts, widest), *found.steps]
     listed: list[dict[str, object]] = []
     if repairs and asked.accelerator is not None and not is_sure(memory):
         from calc.training.changes import sized
@@ -60,10 +69,7 @@ def training_report(scenario: Mapping[str, object], facts: Catalog, *, repairs: 
             memory=TRAINING_MEMORY,
         ),
         "cost": found.cost,
-        "steps": [
-            step.as_dict()
-            for step in (*(step for part in parts for step in part.steps), sum_step(parts, widest), *found.steps)
-        ],
+        "steps": [step.as_dict() for step in steps] if working else [],
         "warnings": [warning.as_dict() for warning in (*works.warnings(), *risks(asked, facts))],
         "catalog": facts.version,
     }
@@ -89,6 +95,8 @@ def works_of(asked: Asked, facts: Catalog) -> Runs:
         device=asked.accelerator,
         base=plan.method.base.id,
         precision=plan.scheme.id if "precision" in asked.reader.given else None,
+        layout=plan.layout,
+        shares=plan.stage_of_zero > 0,
     )
 
 
@@ -122,7 +130,4 @@ def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes:
         report["fits"] = sizes.device.typical <= capacity
         report["headroom_bytes"] = capacity - sizes.device.typical
         report["chance"] = chance_on(sizes.device, capacity)
-        needed = devices_needed(plan, capacity, facts)
-        report["devices_needed"] = needed.devices if needed else None
-        report["devices_needed_parallelism"] = needed._asdict() if needed else None
     return report

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from calc import ScenarioError, estimate
-from calc.validation.inference import accelerator_of, model_of, number, trusted, version_then, weights_of
+from calc.validation.inference import MEASURED_ON, accelerator_of, model_of, number, trusted, version_then, weights_of
 from calc.validation.inference_speed import FIGURES, measured_of
 from calc.validation.printing import print_scores
 from calc.validation.scores import Row, Score, Scores, SkipError, score_rows
@@ -25,6 +25,7 @@ ENGINES = {
 # Of an engine, not of what is around it.
 VERSION = re.compile(r"\bb\d{4,}\b|^\d+\.\d+(\.\d+)?|(?<=vllm )\d+\.\d+(\.\d+)?")
 BACKEND = re.compile(r"(?:; |backend: )(cuda|hip|metal|rocm|sycl|vulkan)\b", re.IGNORECASE)  # of llama.cpp, in notes
+UNMAPPED = "2026-01-14"  # from when on llama-bench maps no file unless it is asked (pull request 18841 of llama.cpp)
 DRAFTED = "spec"  # rows with drafts, which calc.validation.speculation compares
 OUTPUT = 128  # tokens written where a row measures the prompt alone, or decoding without saying for how long
 
@@ -41,8 +42,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found |= {"gpu_layers": 0, "host": host_of(row)}
     else:
         found["accelerator"] = accelerator_of(row)
-        if found["engine"] == "llama.cpp" and (built := BACKEND.search(row["notes"])):
-            found["backend"] = built[1]
+        if found["engine"] == "llama.cpp":
+            found |= asked_of(row)
     devices, tensor = number(row, "n_gpus") or 1, number(row, "tp") or 1
     found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
     found["sequences"] = number(row, "batch") or 1
@@ -57,10 +58,16 @@ def scenario_of(row: Row) -> dict[str, Any]:
             found["batched_tokens"] = number(row, "ubatch")
     if row["kv_dtype"]:
         found["kv_cache"] = row["kv_dtype"]
-    found |= version_of(row, found["engine"])
+    found = version_of(row, found["engine"]) | found
     if "--enforce-eager" in row["notes"]:
         found["graphs"] = False
     return found | offload_of(row)
+
+
+def asked_of(row: Row) -> dict[str, str]:
+    """Return the back end of llama.cpp that a row names, and attention without tiles, llama-bench's own default."""
+    built = BACKEND.search(row["notes"])
+    return ({"backend": built[1]} if built else {}) | ({"attention": "eager"} if "-fa 0" in row["notes"] else {})
 
 
 def version_of(row: Row, engine: str) -> dict[str, str]:
@@ -76,9 +83,9 @@ def version_of(row: Row, engine: str) -> dict[str, str]:
     return {"engine_version": version} | ({"attention": "flash"} if engine == "llama.cpp" else {})
 
 
-def host_of(row: Row) -> dict[str, str]:
+def host_of(row: Row) -> dict[str, Any]:
     """Return the host that a row ran on: its processor, and the bandwidth of its memory where that is stated."""
-    found = {"processor": row["cpu"]} if row["cpu"] else {}
+    found: dict[str, Any] = {"processor": row["cpu"]} if row["cpu"] else {}
     if row["host_bandwidth_gb_s"]:
         found["bandwidth"] = f"{row['host_bandwidth_gb_s']} GB/s"
     return found
@@ -90,7 +97,9 @@ def offload_of(row: Row) -> dict[str, Any]:
         return {}
     if row["draft"]:
         raise SkipError("drafts beside layers in the host's memory: no row is without either")
-    host = host_of(row)
+    host, measured = host_of(row), MEASURED_ON.search(row["notes"])
+    if "llama-bench" in row["notes"] and measured and measured[1] >= UNMAPPED:
+        host["pinned"] = True
     found: dict[str, Any] = {"host": host} if host else {}
     if row["n_cpu_moe"]:
         found["experts_on_host"] = int(row["n_cpu_moe"])

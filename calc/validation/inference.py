@@ -81,7 +81,7 @@ ACCELERATORS = {
     "Apple M2 Max 64GB": "m2-max-96gb",
     "Apple M4 24GB": "m4-32gb",
 }
-UNITS = {"GiB": 2**30, "MiB": 2**20, "MB": 10**6, "GB (GB-vs-GiB unclear)": 2**30}
+UNITS = {"GiB": 2**30, "MiB": 2**20, "MB": 10**6, "GB (GB-vs-GiB unclear)": 2**30, "tokens": 1}
 
 
 MEASURED_ON = re.compile(r"measured (20\d\d-\d\d(?:-\d\d)?)")  # in the notes of rows

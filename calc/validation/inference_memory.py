@@ -52,6 +52,7 @@ TOTALS = {
     "total_vram_reported": "allocated_bytes",
     "total_vram_nvidia_smi": "device_bytes",
 }
+POOLS = {"kv_cache_available": "kv_pool_bytes", "kv_cache_tokens": "kv_pool_tokens"}
 PARTS = {
     "weights_on_gpu": ("weights",),
     "activation_peak": ("activations", "logits"),
@@ -114,6 +115,7 @@ def engine_fields(row: Row, engine: str) -> dict[str, Any]:
     version = re.search(r"\d+\.\d+(\.\d+)?", row["engine_version"])
     found: dict[str, Any] = {"memory_fraction": float(share.group(1))} if share else {}
     found |= {"engine_version": version.group()} if version else {}
+    found |= {"graphs": False} if "--enforce-eager" in row["notes"] else {}
     for field, name in (("batched_tokens", "max_num_tokens"), ("sequence_slots", "max_batch_size")):
         stated = re.search(rf"{name}=(\d+)", row["notes"])
         found |= {field: int(stated.group(1))} if stated else {}
@@ -148,11 +150,12 @@ def llama_cpp_fields(row: Row) -> dict[str, Any]:
 def figure_of(row: Row, memory: Mapping[str, Any]) -> tuple[str, float, float, float]:
     """Return the figure of a report that a row measured: its name, value, and the ends of its range."""
     metric, devices = row["metric"], number(row, "n_gpus") or 1
-    if metric == "kv_cache_available":
-        if "kv_pool_bytes" not in memory:
-            raise SkipError("the pool needs an accelerator")
-        predicted = float(memory["kv_pool_bytes"])
-        return "kv_pool_bytes", predicted, *memory.get("kv_pool_bytes_range", (predicted, predicted))
+    if metric in POOLS:
+        if not memory.get("kv_pool_bytes"):
+            raise SkipError("the pool needs an accelerator that holds the model")
+        pool, predicted = float(memory["kv_pool_bytes"]), float(memory[POOLS[metric]])
+        low, high = (end * predicted / pool for end in memory.get("kv_pool_bytes_range", (pool, pool)))
+        return POOLS[metric], predicted, low, high
     if metric in PARTS:
         found = float(sum(part["bytes"] for part in memory["parts"] if part["id"] in PARTS[metric]))
         every = row["per"] == "sum_all_gpus" and metric == "compute_buffer" and not one_buffer(row)
@@ -188,10 +191,11 @@ def scores() -> Scores:
 def written(score: Score) -> str:
     """Return a row as one line."""
     row = score.row
+    measured, predicted = (each / UNITS[row["unit"]] for each in (score.measured, score.predicted))
     return (
         f"{row['id']} {row['source_key'][:18]:<18} {row['arch_key']:<18} {row['quant']:<20} "
         f"{row['batch']:>4}×{row['input_len']}+{row['output_len']} n={row['n_gpus']} {row['metric']:<28} "
-        f"{score.measured / 2**30:8.2f} {score.predicted / 2**30:8.2f} GiB {score.error:+.0%}"
+        f"{measured:8.2f} {predicted:8.2f} {row['unit']} {score.error:+.0%}"
     )
 
 

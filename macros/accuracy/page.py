@@ -43,6 +43,7 @@ FIGURES = {
     "decode_tokens_per_s": "Decode, tokens a second",
     "device_bytes": "Whole device",
     "kv_pool_bytes": "Room for the cache",
+    "kv_pool_tokens": "Tokens that the cache holds",
     "non_torch": "Outside of PyTorch (vLLM's log)",
     "output_tokens_per_s": "Output of whole runs, tokens a second",
     "prefill_tokens_per_s": "Prefill, tokens a second",
@@ -185,7 +186,7 @@ def shown_value(score: Score, value: float) -> str:
         return f"{show_count(round(value))} tok/s" if value >= 100 else f"{value:.1f} tok/s"
     if unit_of(score) == "seconds":
         return f"{value:.2f} s" if value >= 1 else f"{1000 * value:.1f} ms"
-    return f"{value / GIB:.2f} GiB"
+    return f"{show_count(round(value))} tokens" if unit_of(score) == "tokens" else f"{value / GIB:.2f} GiB"
 
 
 def accuracy(kind: str, what: str) -> str:
@@ -243,6 +244,8 @@ def unit_of(score: Score) -> str:
     """Return the unit in which a row's figure is drawn."""
     if "tokens_per_s" in score.what:
         return "tokens/s"
+    if score.what == "kv_pool_tokens":
+        return "tokens"
     return "seconds" if score.what.endswith("_s") else "GiB"
 
 

@@ -68,6 +68,25 @@ def test_the_example_of_a_line_fits_in_on_a_phone(watched: Watched, site: str) -
     assert label.evaluate("label => label.clientHeight < 2 * parseFloat(getComputedStyle(label).fontSize)")
 
 
+def test_the_first_screen_shows_the_doors(watched: Watched, site: str) -> None:
+    """On a desktop examples stand beside each other, in lines no longer than those of prose, and the doors below."""
+    page = opened(watched.page, site, "desktop")
+    widths = "all => all.map(one => one.getBoundingClientRect().width)"
+    examples = page.locator(".ask-examples li").evaluate_all(widths)
+    prose = page.locator(".md-content__inner > p").first.evaluate("one => parseFloat(getComputedStyle(one).maxWidth)")
+    assert examples and max(examples) <= prose
+    door = page.locator(".doors > div").first.bounding_box()
+    assert door and door["y"] + door["height"] <= SIZES["desktop"][1]
+
+
+def test_fields_of_a_filter_begin_at_one_line_on_a_phone(watched: Watched, site: str) -> None:
+    """Under each other their left edges are one, and each stands in one line with its words."""
+    page = opened(watched.page, site + "reference/accelerators/", "phone")
+    edges = "all => all.map(one => Math.round(one.getBoundingClientRect().left))"
+    left = page.locator(".filtered-search input").evaluate_all(edges)
+    assert len(left) > 2 and len(set(left)) == 1
+
+
 def test_what_is_noted_stands_under_the_verdict(watched: Watched, site: str) -> None:
     """The words of an answer's notes begin where those of its verdict begin."""
     page = opened(watched.page, site + "calculators/fine-tune/", "desktop")

@@ -37,6 +37,21 @@ def test_what_a_name_holds(name: str, model: str, weights: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        ("RoBERTa large", ""),  # as the id is spelled
+        ("roberta-large", ""),
+        ("FacebookAI/roberta-large", "FacebookAI/roberta-large"),
+        ("BERT base multilingual cased", "google-bert/bert-base-multilingual-cased"),
+        ("Qwen/Qwen3-8B-Base", "Qwen/Qwen3-8B-Base"),
+    ],
+)
+def test_an_id_is_the_entry_however_it_is_spelled(name: str, variant: str) -> None:
+    """A repository of the same name has other words at its ends, and is meant where it is named whole."""
+    assert catalog().variant(name) == variant
+
+
+@pytest.mark.parametrize(
     "name", ["someone/Qwen3.8-27B-DFlash", "RadixArk/Kimi-K3-DSpark", "someone/Qwen3.8-27B-Eagle3"]
 )
 def test_drafts_are_no_copies(name: str) -> None:
@@ -121,7 +136,11 @@ def test_weights_for_another_library_are_a_copy(name: str, model: str) -> None:
         ("Ultralytics/YOLO11", "convolutional"),
         ("timm/maxvit_base_tf_512.in21k_ft_in1k", "several widths"),
         ("RadixArk/Kimi-K3-DSpark", "drafts for another model"),
+        ("mistralai/Mistral-Large-4.0-1T05-A52B", "no source says which of its layers"),
         ("pyannote/speaker-diarization", "recurrence"),
+        ("flair/ner-german-large", "marks words by recurrence"),
+        ("ibm-granite/granite-timeseries-ttm-r2", "time series"),
+        ("Prior-Labs/TabPFN-v2-reg", "tables of numbers"),
         ("stable-diffusion-v1-5/stable-diffusion-v1-5", "diffusion"),
     ],
 )

@@ -139,3 +139,14 @@ def unsaid(architecture: Architecture) -> Architecture:
 def test_every_family_is_modelled(name: str) -> None:
     """A name of llama.cpp leads to a family that there is."""
     assert GGUF_FAMILIES[name].model_type in FAMILIES
+
+
+@pytest.mark.parametrize(
+    ("stated", "rotated"),
+    [({}, 64), ({"attention.key_length": 128}, 128), ({"rope.dimension_count": 16}, 16)],
+)
+def test_heads_are_rotated_whole_where_a_file_says_nothing(stated: dict[str, Any], rotated: int) -> None:
+    """As llama.cpp takes it: all of a head, which is as long as the file says, or its part of the width."""
+    values = {"embedding_length": 512, "attention.head_count": 8, "block_count": 2, **stated}
+    metadata = {"general.architecture": "gptneox"} | {f"gptneox.{key}": value for key, value in values.items()}
+    assert config_of([Gguf(3, metadata, {}, ())])["rotary_dim"] == rotated

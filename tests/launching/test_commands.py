@@ -162,6 +162,14 @@ def test_what_is_left_out_is_a_switch() -> None:
     assert "--enforce-eager" not in words(launch({**asked, "engine": "vllm", "graphs": True}))
 
 
+def test_pinned_memory_maps_no_file() -> None:
+    """llama.cpp reads what stays in the host's memory into pinned memory where it maps no file."""
+    asked = {"model": "qwen3-30b-a3b", "engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "rtx-3060-12gb"}
+    for pinned in (False, True):
+        given = words(launch({**asked, "experts_on_host": 20, "host": {"pinned": pinned}}))
+        assert ("--no-mmap" in given) == pinned
+
+
 def test_the_largest_graph_is_told() -> None:
     """Graphs of steps of so many sequences are asked for; TensorRT-LLM is told always, as it records few by itself."""
     for engine, flag in (("vllm", "--max-cudagraph-capture-size"), ("sglang", "--cuda-graph-max-bs-decode")):
@@ -253,11 +261,11 @@ READ = {
     "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
-    "llama.cpp": "-ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
+    "llama.cpp": "--no-mmap -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
-    "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --kv-cache-dtype --quantization "
-    "--speculative-config --kv-offloading-size "
+    "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --enable-prefix-caching --kv-cache-dtype "
+    "--quantization --speculative-config --kv-offloading-size "
     "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend --nnodes --node-rank --master-addr",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
@@ -334,6 +342,45 @@ def test_ray_joins_the_machines_of_then() -> None:
     first, others = (command["text"] for command in answer["commands"])
     assert first.startswith("ray start --head") and "--nnodes" not in first and others.startswith("ray start --block")
     assert "ray start" in answer["slurm"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "field", "value", "flag", "warns"),
+    [
+        ("vllm", "pcie", "4.0 x16", None, True),
+        ("vllm", "display", True, "--gpu-memory-utilization", False),
+        ("llama.cpp", "display", True, None, True),
+        ("vllm", "memory_limit", "40 GiB", "--gpu-memory-utilization", False),
+        ("tensorrt-llm", "memory_limit", "40 GiB", None, True),
+        ("sglang", "prompt_logits", "all", None, True),
+        ("vllm", "attention", "eager", None, True),
+        ("llama.cpp", "attention", "eager", "-fa", False),
+        ("vllm", "shared_prefix_tokens", 64, "--enable-prefix-caching", False),
+        ("sglang", "shared_prefix_tokens", 64, None, False),
+    ],
+)
+def test_nothing_asked_is_left_out_in_silence(
+    engine: str, field: str, value: object, flag: str | None, warns: bool
+) -> None:
+    """A field is said by a flag, or that none says it; what an engine does unasked needs neither."""
+    card = {"model": "llama-3.2-1b", "accelerator": "rtx-pro-6000-blackwell", "engine": engine, "context_tokens": 4096}
+    card |= {"weights": "q8_0"} if engine == "llama.cpp" else {}
+    plain, told = (launch(scenario) for scenario in (card, card | {field: value}))
+    if flag:
+        said = [[each for each in answer["flags"] if each["flag"] == flag] for answer in (plain, told)]  # type: ignore[attr-defined]
+        assert said[1] and said[0] != said[1]
+    assert (field in [warning["field"] for warning in told["warnings"]]) == warns  # type: ignore[attr-defined]
+
+
+def test_a_limit_is_a_smaller_share_of_the_whole_device() -> None:
+    """0.92 of 40 GiB is so much less of an H100, which vLLM counts from."""
+    report: Any = estimate({**H100, "engine": "vllm", "memory_limit": "40 GiB"})
+    whole: Any = estimate({**H100, "engine": "vllm"})
+    answer: Any = launch({**H100, "engine": "vllm", "memory_limit": "40 GiB"})
+    share = float(next(flag["value"] for flag in answer["flags"] if flag["flag"] == "--gpu-memory-utilization"))
+    usual = catalog().engine("vllm").values["memory_fraction"]
+    left = report["memory"]["capacity_bytes"] / whole["memory"]["capacity_bytes"]
+    assert left * usual - 1e-4 < share <= left * usual
 
 
 def test_what_has_no_flag_is_said() -> None:

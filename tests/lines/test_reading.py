@@ -15,7 +15,7 @@ from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.catalog.model_names import words_of
 from calc.catalog.records import Mixture
-from calc.lines.settling import settled
+from calc.lines.settling import recent, settled
 from calc.scenario.model import known_architecture
 from calc.units import GIB, read_count
 
@@ -188,6 +188,38 @@ def test_what_is_not_understood_is_said(row: dict[str, str]) -> None:
 def test_a_length_that_is_not_said_is_one_that_the_model_has(model: str, tokens: int) -> None:
     """It is that of the forms, or where the model ends: Whisper's max_target_positions is 448."""
     assert read(f"{model} on a 3060")["scenario"]["context_tokens"] == tokens
+
+
+def test_what_is_taken_for_a_line_is_said() -> None:
+    """The engine and the length that nobody said; and of cards of a size all others, the usual one first."""
+    reading: Any = read_line("llama 3.1 8b on a 24gb card")
+    assert reading["taken"] == {"engine": "usual", "context_tokens": 8192}
+    card = reading["chips"][1]
+    assert card["value"] == "rtx-3090" and {"rtx-4090", "p40-24gb"} <= set(card["others"])
+    sizes = {catalog().accelerator(name).quantity("memory") for name in (card["value"], *card["others"])}
+    assert sizes == {24 * GIB}
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("train llama 3.1 8b how long", ["accelerator"]),
+        ("llama 3.1 8b cpu only 64gb ram speed", []),  # the processor is the device
+        ("does llama 3.1 8b fit", []),  # hardware is looked for
+    ],
+)
+def test_what_a_line_lacks(line: str, missing: list[str]) -> None:
+    """A run needs a device or a processor alone, and what is asked of hardware needs none."""
+    assert read_line(line)["missing"] == missing
+
+
+def test_recent_models_are_of_two_years() -> None:
+    """None is older than two years before the newest fact, to the month, and none that writes text and is, is left."""
+    facts = catalog()
+    since = f"{int(facts.version[:4]) - 2}{facts.version[4:7]}"
+    found = recent()
+    assert found and all(str(facts.entries("models")[name]["released"]) >= since for name in found)
+    assert {"qwen3-32b", "gpt-oss-20b"} <= set(found) and not {"llama-3.1-8b", "whisper-large-v3"} & set(found)
 
 
 def test_what_is_read_is_answered() -> None:

@@ -51,12 +51,16 @@ def test_buckets_of_data_parallel_ranks_are_a_copy_of_the_gradients(parallelism:
     [
         ({"precision": "bf16-autocast", "checkpointing": "full"}, 2 * 16 * LAYER),
         ({"precision": "bf16-autocast"}, 0),
+        (
+            {"precision": "bf16-autocast", "offload": ["activations"]},
+            2 * (16 - 2) * LAYER,
+        ),  # two layers' are the graph's
         ({"precision": "bf16", "checkpointing": "full"}, 0),
         ({"precision": "bf16-autocast", "checkpointing": "full", "method": "lora", "lora": {"rank": 8}}, 0),
     ],
 )
 def test_autocast_keeps_its_copies_until_the_pass_ends(changes: dict[str, Any], cached: int) -> None:
-    """Where no graph keeps 16-bit copies of weights, the cache of autocast does: a forward pass ends with all."""
+    """Of the 16-bit copies of weights the cache keeps what the graph does not, on the device: a pass ends with all."""
     (step,) = steps(**changes)
     assert step.cast_cache() == cached
     moment, found = beside(step, "runs forward")

@@ -251,3 +251,21 @@ def test_caches_are_kept_as_the_weights_ask(engine: str, version: str | None, ke
 def test_what_a_config_says_of_caches(quantization: dict[str, object], kept: str) -> None:
     """ModelOpt writes a scheme as compressed-tensors does, or the name of a format."""
     assert published_cache({"quantization_config": {"quant_method": "modelopt"} | quantization}) == kept
+
+
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [
+        ("deepseek-v3", "fp8-block"),
+        ("Qwen/Qwen3-30B-A3B-FP8", "fp8-block"),
+        ("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8", "fp8"),
+        ("qwen3-30b-a3b", "fp8"),
+        ("gpt-oss-20b", "fp8"),
+    ],
+)
+def test_fp8_of_a_model_published_in_fp8_is_its_own(model: str, meant: str) -> None:
+    """Who writes FP8 of DeepSeek-V3 means its files, which have scales for blocks (its technical report, 3.3.2)."""
+    report = estimate({"workload": "inference", "model": model, "weights": "fp8"})
+    assert report["scenario"]["weights"] == meant
+    named = estimate({"workload": "inference", "model": model, "weights": meant})
+    assert report["memory"]["parts"][0]["bytes"] == named["memory"]["parts"][0]["bytes"]

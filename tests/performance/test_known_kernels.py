@@ -133,6 +133,17 @@ def test_tiles_of_experts_in_turn() -> None:
     assert found.seconds(operation) == pytest.approx(starts * 0.25 + worked(1e9 + 3 * 2e8, 128 * 2 * 3 * 30 * 50))
 
 
+@pytest.mark.parametrize(("tokens", "kernel", "products"), [(129, "bf16", 12), (128, "bf16", 0), (129, "q8-0", 0)])
+def test_plain_experts_in_turn(tokens: float, kernel: str, products: int) -> None:
+    """Above 128 tokens four touched experts in 16 bit are 12 products, two kernels around each; packed ones none."""
+    own = OwnKernels(expert_tile=1.0, expert_kernels=8.0, plain_in_turn=2.0, expert_passes=1.0, vector_start_s=0.25)
+    operation = Experts("experts", tokens, 4.0, 8, 2.0, 30, 50, 3, kernel, 1e9, 2e8)
+    found = Kernels(CARD, own=own)
+    found.take(law("product", kernel, depth_s=0.0, tile_s=0.0, split_depth=1.0))
+    apart = worked(1e9, tokens * 2 * 2 * 3 * 30 * 50) + worked(2e8, 0)
+    assert found.seconds(operation) == pytest.approx(8 * 0.25 + products * (2 * 0.25 + 1) + apart)
+
+
 def test_what_is_packed_in_fp4_is_multiplied_so() -> None:
     """By a fifth of the rate in FP4 here; all else by a third of that on integers, or FP8's where a sheet has none."""
     own, gb10 = OwnKernels(integer_share=0.3, fp4_share=0.2), catalog().accelerator("dgx-spark")

@@ -84,18 +84,33 @@ def test_how_far_apart_prompts_come(changes: dict[str, Any], share: float) -> No
 
 
 def test_prompts_that_come_together_wait_for_one_another() -> None:
-    """Long prompts, short answers, prompts before decoding: the first token waits for half of all prompts' reading."""
-    load = Load(64, 1e9, 4096, 128, 0, 8192, 0.0, 1, mixes=False)
-    alone, together = (state(passes(), load._replace(closed=closed), 64.0) for closed in (False, True))
-    tokens, plain_s = load.output_tokens - 1, alone.decoding.total
-    reading = together.share * together.extra_s * tokens
-    assert together.wave_s == pytest.approx((reading - sqrt(12) * LENGTH_SPREAD * tokens * plain_s) / 2)
-    assert together.first_s > reading / 2 > 10 * alone.service_s
-    # Whatever the first token waits for longer, the others need not wait for.
-    assert together.step_s == pytest.approx(plain_s + (reading - together.wave_s) / tokens)
-    # Short prompts are read before the next answers end.
-    short = load._replace(prompt_tokens=64, output_tokens=1024, closed=True)
-    assert state(passes(), short, 64.0).wave_s == 0
+    """Long prompts, short answers, prompts before decoding: the first token waits for half of the reading of a group.
+
+    Answers of one length end with one step, and all prompts come together. Where lengths differ, answers end over so
+    many steps, and no further one ends while prompts are read.
+    """
+    load = Load(64, 1e9, 4096, 128, 0, 8192, 0.0, 1, mixes=False, closed=True)
+    even, tests = (state(passes(), load._replace(spread=spread), 64.0) for spread in (0.0, LENGTH_SPREAD))
+    tokens, plain_s = load.output_tokens - 1, even.decoding.total
+    for found, steps in ((even, 1.0), (tests, sqrt(12) * LENGTH_SPREAD * tokens)):
+        reading = found.share * found.extra_s * tokens
+        assert found.wave_s == pytest.approx(reading / steps / 2)
+        # Whatever the first token waits for longer, the others need not wait for.
+        assert found.step_s == pytest.approx(plain_s + (reading - found.wave_s) / tokens)
+    assert even.wave_s > 10 * even.service_s > 5 * tests.wave_s
+    # What client and front end take one by one lies further apart.
+    assert state(passes(), load._replace(request_s=99.0), 64.0).wave_s == 0
+
+
+def test_a_steady_state_is_what_a_run_comes_to() -> None:
+    """Sixteen rounds of 64 requests whose lengths lie 5 % about 1,000, where decoding waits for prompts."""
+    asked = {"engine": "sglang", "weights": "bf16", "prompt_tokens": 1000, "output_tokens": 1000}
+    lengths = {"least": 950, "most": 1050}
+    run = {"requests": 1024, "concurrency": 64, "lengths": {"prompt_tokens": lengths, "output_tokens": lengths}}
+    steady = speed(**asked, concurrency=64, length_spread=0.0289)
+    events = speed(**asked, arrivals=run)
+    for name, near in (("time_to_first_token_p50_s", 0.3), ("output_tokens_per_s", 0.05)):
+        assert steady[name]["typical"] == pytest.approx(events[name]["typical"], rel=near)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,10 @@ import pytest
 from calc import plan
 from calc.calculators.mathml import mathml
 from calc.catalog import catalog
-from calc.planning.cost import newest_purchase, purchase_today
+from calc.planner.account import Ledger
+from calc.planner.devices import Devices
+from calc.planner.question import read_question
+from calc.planning.cost import newest_electricity, newest_purchase, purchase_today
 from tests.working import evaluated
 
 QUESTION: dict[str, Any] = {
@@ -161,3 +164,28 @@ def test_what_a_device_cost_once_buys_none() -> None:
     assert "devices-alone" in [warning["code"] for warning in answer["warnings"]]
     rented: Any = plan({**asked, "limits": {"accelerators": [gone.id]}})
     assert rented["options"] and "devices-alone" not in str(rented["warnings"])
+
+
+def test_a_run_and_a_month_worked_by_hand() -> None:
+    """A run's energy and electricity are the site's, 1.5 times the boards'; with no tariff of one's own the newest."""
+    facts = catalog()
+    read = read_question({**QUESTION, "account": {"pue": 1.5, "grid": "Germany"}}, facts)
+    pair = Devices(facts.accelerator("h100-sxm-80gb"), 2, 5.0, None)
+    ledger = Ledger(read.account, read.need, facts, pair)
+    cost = {
+        "rent": {"per_run": {"typical": 30.0}, "per_million_tokens": {"typical": 3.0}},
+        "energy_kwh": {"per_run": {"typical": 10.0}, "per_million_tokens": {"typical": 2.0}},
+        "electricity": {"per_run": {"typical": 4.0}},
+    }
+    money, energy = ledger.run({"cost": cost}, own_rent=None)
+    assert (money["rent_per_run"], money["rent_per_million_tokens"]) == ({"typical": 30.0}, {"typical": 3.0})
+    assert money["electricity_per_run"] == {"typical": 6.0} and money["rent_per_hour"] == 5.0
+    assert (energy["kwh_per_run"], energy["kwh_per_million_tokens"]) == ({"typical": 15.0}, {"typical": 3.0})
+    grams = facts.grid("Germany").grams_per_kwh
+    assert energy["co2_kg_per_run"] == {"typical": pytest.approx(15.0 * grams / 1000)}
+    assert ledger.run({"cost": None}, own_rent=None)[1]["kwh_per_run"] is None
+    newest = newest_electricity(facts)
+    assert newest is not None
+    month = ledger.money(own_rent=None, own_tariff=None)
+    assert month["electricity_per_month"] == pytest.approx(newest.each * 1.4 * 1.5 * HOURS)  # two of 700 W
+    assert ledger.money(own_rent=None, own_tariff=0.5)["electricity_per_month"] == pytest.approx(0.5 * 2.1 * HOURS)

@@ -99,6 +99,7 @@ def test_a_draft_lets_a_step_write_more() -> None:
     bound = bounds.of(drafted, drafted.scenario)
     assert bound.written == 4
     assert bound.step_s == bound.least.read / (2 * 936e9) / 4
+    assert bounds.own(drafted).cache_s == bound.cache[1] / (2 * 936e9) / 4
 
 
 def test_prompts_take_operations() -> None:
@@ -137,6 +138,17 @@ def test_lengths_are_read_once() -> None:
     assert bounds.tokens({"prompt_tokens": 1000, "output_tokens": 100}, 8192) == 1100
     assert bounds.tokens({"context_tokens": 4096}, 8192) == 4096
     assert bounds.longest({"model": "llama-3.1-8b"}) == bounds.longest({"model": "meta-llama/Llama-3.1-8B"}) == 131072
+
+
+@pytest.mark.parametrize(
+    ("more", "sequences"),
+    [({}, 1), ({"sequences": 7}, 7), ({"sequences": "max"}, None), ({"concurrency": 7}, None)],
+)
+def test_weights_and_all_caches_are_held(more: dict[str, object], sequences: int | None) -> None:
+    """Those of each sequence of Llama 3.1 8B: 128 KiB a token; none of those that wait or are looked for."""
+    found = candidate(context_tokens=1024, **more)
+    expected = 0 if sequences is None else 2 * (WEIGHTS - TABLE) + sequences * 1024 * 2**17
+    assert Bounds(catalog()).held(found) == expected
 
 
 def test_what_is_asked_is_read_once_for_all_numbers() -> None:

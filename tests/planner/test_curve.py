@@ -8,7 +8,7 @@ import pytest
 
 from calc.performance.load import State
 from calc.performance.pass_times import PassTime
-from calc.planner.curve import Curve
+from calc.planner.curve import Curve, busiest
 from calc.planner.need import NO_NEED
 
 PASS = PassTime((), 0.01, 0.0, 0.0)
@@ -68,3 +68,43 @@ def test_a_request_has_to_keep_both_times() -> None:
     found.state = lambda count: STATE._replace(requests_per_s=1.25 * count)  # type: ignore[method-assign]
     fewer = found.most_in_time(need, 5.0, lambda rate: (0.84 + (2.5 - rate) / 10) / on_time)
     assert fewer == pytest.approx(2.5, rel=0.1)
+
+
+def test_what_is_used_up_of_what_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first token after 0.155 s, 0.04 s of others and 0.02 s on the way; the tightest of times and slots counts."""
+    monkeypatch.setattr("calc.planner.curve.bursts_s", lambda *asked: asked[-1] / 100)
+    monkeypatch.setattr(Curve, "held", lambda _, decoding: decoding)
+    found = curve()
+    assert found.first_s(4.0) == pytest.approx(0.155 + 0.04 + 0.02)
+    assert found.strain(4.0, NO_NEED) == 4 / 64
+    assert found.strain(4.0, NO_NEED._replace(tpot_s=0.04)) == pytest.approx(0.5)
+    assert found.strain(4.0, NO_NEED._replace(tpot_s=0.04, ttft_s=0.25)) == pytest.approx(0.86)
+
+
+def test_what_a_rank_does_not_exceed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five requests a second as it runs; of a step of 12.5 ms decoding leaves a fifth, and two prompts may wait."""
+    monkeypatch.setattr(Curve, "state", lambda *_: STATE)
+    found = curve()
+    assert found.at_most_per_s(NO_NEED) == 5.0
+    assert found.at_most_per_s(NO_NEED._replace(tpot_s=0.0125)) == pytest.approx(0.2 / 0.1)
+    waits = NO_NEED._replace(ttft_s=0.2 + 0.105 + 0.02, percentile=95)
+    assert found.at_most_per_s(waits) == pytest.approx(busiest(prompts=2.0, allowed=0.05) / 0.1, rel=1e-6)
+    assert found.at_most_per_s(waits) < 5.0
+
+
+@pytest.mark.parametrize("limit", [3.0, 10.0, 40.0])
+def test_a_rank_is_full_where_what_is_allowed_is_used_up(monkeypatch: pytest.MonkeyPatch, limit: float) -> None:
+    """Found between what was worked out, with states up to four times as many sequences, and no further."""
+    monkeypatch.setattr(Curve, "state", lambda self, decoding: self.known.setdefault(decoding, STATE))
+    monkeypatch.setattr(Curve, "held", lambda _, decoding: decoding)
+    monkeypatch.setattr(Curve, "strain", lambda _, decoding, _need: decoding / limit)
+    found = curve()
+    found.known[1000.0] = STATE
+    full = found.full(NO_NEED)
+    assert full == pytest.approx(limit, rel=0.02) and found.points[-1] == 4 * full
+    assert found.points == sorted(found.points) and found.points[0] == 1.0
+
+
+def test_a_rank_that_only_reads_is_late() -> None:
+    """Where prompts take all of the time, every request waits too long."""
+    assert curve(STATE._replace(share=0.5, extra_s=0.5, step_s=0.25)).late(4.0, 1.0) == 1.0

@@ -590,6 +590,13 @@ def test_nothing_serves() -> None:
         ({"want": "models", "have": PAIR, "engine": "vllm", "memory_fraction": 2}, "memory_fraction"),
         ({"want": "models", "have": PAIR, "engine": "vlm"}, "engine"),
         ({"want": "models", "have": PAIR, "weights": "q9"}, "weights"),
+        ({"want": "models", "have": PAIR, "text_only": "yes"}, "text_only"),
+        ({"want": "models", "have": PAIR, "videos": 0}, "videos"),
+        ({"want": "models", "have": PAIR, "engine": "vllm", "start": {"compiled": "no"}}, "start.compiled"),
+        (
+            {"want": "models", "have": PAIR, "weights": {"format": "q4_0", "importance_matrix": 1}},
+            "weights.importance_matrix",
+        ),
         ({"want": "layout", "model": "llama-3.1-8b", "have": PAIR, "parallelism": {"tensor": 2}}, "parallelism"),
         ({"want": "limit", "of": "sequences", "model": "llama-3.1-8b", "have": PAIR, "sequences": 2}, "sequences"),
         ({"want": "models", "have": PAIR, "need": {"users": 2}, "sequences": 2}, "need.users"),

@@ -50,6 +50,7 @@ def test_what_costs_nothing_known_comes_last() -> None:
     assert ranking().at_best(CANDIDATE) == (False, 365.0)
     assert ranking().at_best(unknown) == (True, 2)
     assert ranking("devices").at_best(unknown) == (False, 2)
+    assert ranking().value(Option(CANDIDATE, {}, 5, 1.0)) == (False, 365.0)
 
 
 def test_limits_are_kept_by_all_devices_together() -> None:
@@ -115,6 +116,13 @@ def test_weights_bound_what_is_left_and_how_fast_it_is() -> None:
     assert ranking("energy").at_best(own) == (False, pytest.approx(700 * ((step_s + 0.001) / 2 + 0.002), rel=1e-3))
     staged = CANDIDATE._replace(own=Own(stages=2))
     assert ranking("latency").at_best(staged) == (False, pytest.approx(2 * step_s, rel=1e-3))
+
+
+def test_of_what_surely_serves_the_first_way_counts() -> None:
+    """The best of all ways bounds a candidate that may need a later one: here that with half the bytes to read."""
+    both = CANDIDATE._replace(scenarios=(SCENARIO, {**SCENARIO, "weights": "fp8"}))
+    assert ranking("latency").at_best(both._replace(sure=True)) == ranking("latency").at_best(CANDIDATE)
+    assert ranking("latency").at_best(both)[1] < 0.6 * ranking("latency").at_best(CANDIDATE)[1]
 
 
 def test_sequences_together_bound_speed() -> None:

@@ -570,3 +570,31 @@ def test_experts_that_stay_in_16_bit_are_said_of_the_answer(framework: str, warn
     answer: Any = plan({**TRAINING, **asked})
     codes = [warning["code"] for warning in answer["warnings"]]
     assert answer["options"] and codes.count("experts-not-quantized") == warned
+
+
+@pytest.mark.parametrize(
+    ("framework", "degrees"),
+    [("trl", {"tensor"}), ("axolotl", {"tensor"}), ("unsloth", set()), ("megatron-lm", {"tensor", "pipeline"})],
+)
+def test_layouts_are_those_that_a_framework_has(framework: str, degrees: set[str]) -> None:
+    """Transformers and what is built on it have no pipeline, and Unsloth divides no layers' work."""
+    have = {"accelerator": "h100-sxm-80gb", "accelerators": 4}
+    asked = {**TRAINING, "want": "layout", "model": "llama-3.1-8b", "method": "lora", "sequence_tokens": 1024}
+    answer: Any = plan({**asked, "framework": framework, "have": have, "count": 50})
+    found = [option["scenario"]["parallelism"] for option in answer["options"]]
+    assert {name for layout in found for name in ("tensor", "pipeline") if layout[name] > 1} == degrees
+    assert ("runs" in answer["rejected"]) == (degrees != {"tensor", "pipeline"})
+    replicated = [
+        layout
+        for layout, option in zip(found, answer["options"], strict=True)
+        if layout["tensor"] > 1 < layout["data"] and option["scenario"]["sharding"] == "none"
+    ]
+    assert bool(replicated) == (framework == "megatron-lm")  # Accelerate refuses them
+    told: Any = estimate({**asked_of(framework), "parallelism": {"pipeline": 2}})
+    assert (told["runs"] is False) == ("pipeline" not in degrees) == (told["speed"] is None)
+
+
+def asked_of(framework: str) -> dict[str, object]:
+    """Return a run under a framework, on as many devices as its layout has."""
+    model = {"model": "llama-3.1-8b", "method": "lora", "accelerator": "h100-sxm-80gb"}
+    return {"workload": "training", "framework": framework, **model}

@@ -13,6 +13,7 @@ from calc.planning.cost import (
     newest_purchase,
     newest_rent,
     price_of,
+    purchase_today,
     rent_of,
     rents,
     run_cost_of,
@@ -249,6 +250,14 @@ def test_purchases() -> None:
     assert newest_purchase(facts(machine), other) is None
     assert newest_purchase(facts(machine._replace(per="hour")), DEVICE) is None
     assert newest_purchase(facts(RENT), DEVICE) is None
+
+
+def test_a_plan_pays_in_dollars() -> None:
+    """What is asked in other money is not taken for as many dollars."""
+    piece = RENT._replace(per="piece", kind="street")
+    assert newest_purchase(facts(piece), DEVICE) == piece
+    assert purchase_today(facts(piece), DEVICE) is None
+    assert purchase_today(facts(piece._replace(currency="USD")), DEVICE) == piece._replace(currency="USD")
 
 
 def test_electricity_is_by_the_kwh() -> None:

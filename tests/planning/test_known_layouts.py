@@ -23,7 +23,6 @@ from calc.planning.layout import (
     tensor_degrees,
 )
 from calc.planning.serving import last
-from calc.planning.support import sold_in_multiples
 from calc.planning.training_fit import devices_needed, divided
 from calc.question import read_question
 from calc.scenario.model import known_architecture
@@ -312,7 +311,7 @@ def test_a_part_that_only_its_own_division_holds(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("name", "several"), [("h100-sxm-80gb", True), ("rtx-4090", True), ("m4-max-64gb", False)])
 def test_what_is_sold_in_multiples(name: str, several: bool) -> None:
     """Not what is a part of a computer."""
-    assert sold_in_multiples(catalog().accelerator(name)) is several
+    assert catalog().accelerator(name).sold_in_multiples is several
 
 
 def _total(*, demand: int, load: int, **_: object) -> Any:

@@ -21,6 +21,7 @@ from calc.planning.serving_load import Server as LoadedServer
 from calc.planning.serving_load import figures, load_of, load_steps
 from calc.planning.serving_pools import sending_rate
 from calc.planning.serving_run import Found, Site, begun, percentiles, run_of, summed
+from calc.question import read_question
 
 PLAIN = PassTime((), 0.25, 0.0, 0.25)
 CARRYING = PassTime((), 1.25, 0.0, 0.25)
@@ -395,6 +396,18 @@ def test_a_burst_by_hand() -> None:
     assert burst_figures(found, burst(400), 100.0)["all_answered_s"] == 25.0
 
 
+def test_clients_that_are_fewer_than_replicas_leave_some_idle() -> None:
+    """Of four replicas one client keeps one at work, whichever it is; six keep three at work with two each."""
+    asked = {**SERVED, "accelerators": 4, "parallelism": {"data": 4}}
+    one, four, six = (
+        estimate({**asked, "arrivals": {"requests": 12 * clients, "concurrency": clients}})["speed"]
+        for clients in (1, 4, 6)
+    )
+    rates = [found["output_tokens_per_s"]["typical"] for found in (one, four, six)]  # type: ignore[index]
+    assert rates[1] == pytest.approx(4 * rates[0], rel=1e-3)
+    assert rates[1] < rates[2] < 1.5 * rates[1]
+
+
 def test_a_burst_waits_for_states() -> None:
     """A thousand short requests to Qwen3.5 35B-A3B under SGLang 0.5.9 on an H200, of which 512 may be in the server.
 
@@ -445,7 +458,6 @@ def test_what_stays_is_more_than_a_device_has(monkeypatch: pytest.MonkeyPatch) -
 def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages have room for 900 bytes with 30 tokens, 800 with 40, and one without a cache for none."""
     pools = {"first": (900, 30), "second": (800, 40), "last": (0, 0)}
-    monkeypatch.setattr(serving_report, "run", lambda case: f"run of {case}")
 
     def pool_of(served: Any) -> tuple[int, int]:
         assert served.runtime == f"run of {served.case}"
@@ -454,7 +466,7 @@ def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest
     monkeypatch.setattr(serving_report, "stage_pool", pool_of)
 
     def of(stages: list[str], pipeline: int) -> Any:
-        own = SimpleNamespace(case=lambda _demand, _layout, stage: stage, stages=lambda *_: stages)
+        own = SimpleNamespace(loaded=lambda *_: [(stage, f"run of {stage}") for stage in stages])
         fields = {"serving": own, "demand": None, "layout": Layout(pipeline=pipeline)}
         alone = {"case": "second", "runtime": "run of second"}
         return SimpleNamespace(**fields, **alone, _replace=lambda **changes: SimpleNamespace(**changes))
@@ -476,3 +488,19 @@ def test_what_a_device_sends_to_another_pool(card: str, link: str | None, rate: 
     """Of the network of its machine its share of the ports, of a link that is named all; 94 % are reached."""
     facts = catalog()
     assert sending_rate(facts.accelerator(card), facts.link(link) if link else None) == pytest.approx(rate)
+
+
+def test_stages_are_run_anew_for_other_values() -> None:
+    """What was found for a demand is kept for that demand, layout and engine alone."""
+    scenario = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "llama.cpp", "weights": "q8_0"}
+    read = read_question(scenario)
+    serving = read.serving()
+    assert serving is not None
+    first = serving.fullest(read.demand, read.layout)
+    assert serving.fullest(read.demand, read.layout)[1] is first[1]
+    more = read.demand._replace(tokens=2 * read.demand.tokens)
+    assert serving.fullest(more, read.layout)[1].device > first[1].device
+    own = serving.engine.values
+    same = serving.fullest(read.demand, read.layout)[1].device
+    serving.engine = serving.engine.valued({**own, "runtime_context": own["runtime_context"] + 2**30})
+    assert serving.fullest(read.demand, read.layout)[1].device > same == first[1].device

@@ -8,7 +8,7 @@ import pytest
 from calc import estimate
 from calc.catalog import catalog
 from calc.planning.measured import training_bucket
-from calc.planning.support import format_of_bits
+from calc.planning.usual_engine import format_of_bits
 from calc.training.reading import read_training
 
 FACTS = catalog()

@@ -15,7 +15,6 @@ from calc.planning.chance import SURE
 from calc.planning.changes import Repair, Trial, Wanted
 from calc.planning.placed_repairs import of_devices, of_layout, of_other_devices, trial_on
 from calc.planning.repairs import of_context, offered
-from calc.planning.support import sold_in_multiples
 from calc.question import read_question
 
 COSTS = ("nothing", "a little quality", "quality", "speed", "shorter or fewer texts at once", "hardware")
@@ -322,7 +321,7 @@ def test_the_search_for_hardware_leaves_nothing_out(engine: str, devices: int, m
             for other in wanted.facts.accelerators()
             if (other.vendor, other.segment) == (device.vendor, device.segment)
             and other.capacity_bytes > device.capacity_bytes
-            and (devices == 1 or sold_in_multiples(other))
+            and (devices == 1 or other.sold_in_multiples)
             and trial_on(wanted, other).fits
         ),
         key=lambda other: (other.capacity_bytes, other.released),

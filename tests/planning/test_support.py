@@ -8,7 +8,8 @@ from calc import ScenarioError, estimate, plan
 from calc.calculators import CALCULATORS
 from calc.calculators.training_answer import status as training_status
 from calc.catalog import catalog
-from calc.planning.support import of_device, place_of, trains_in
+from calc.planning.support import place_of, trains_in
+from calc.planning.usual_engine import of_device
 from calc.scenario.fields import ENGINES
 
 

@@ -329,6 +329,20 @@ def test_the_ladder_says_which_format_fits() -> None:
     assert "Q4_K_M (yours): 21.28 GiB, fits with 2.72 GiB to spare" in summary
 
 
+@pytest.mark.parametrize(
+    ("model", "accelerator", "side"), [("llama-3.1-8b", "rtx-4090", "right"), ("llama-3.3-70b", "rtx-3090", "left")]
+)
+def test_the_limit_of_a_ladder_has_its_words_beside_it(model: str, accelerator: str, side: str) -> None:
+    """They stand above the line, on the side that has room: before it where all bars are shorter."""
+    plot = draw("format-ladder", model=model, accelerator=accelerator, context_tokens=8192)
+    (limit,) = plot.data["limit"]
+    assert limit["align"] == side and str(limit["label"]).startswith("limit: ")
+    label = next(
+        part for part in plot.specification["layer"] if part["encoding"].get("text") and part["data"]["name"] == "limit"
+    )
+    assert label["encoding"]["x"]["field"] == "gib"
+
+
 @pytest.mark.parametrize("sequences", [1, 64])
 def test_a_timeline_is_as_long_as_its_pass(sequences: int) -> None:
     """What stands in the lanes is the time of the report's step, and its device work fills all but the host's part."""
@@ -421,7 +435,7 @@ def test_the_field_ends_where_estimate_says(engine: str) -> None:
         found: Any = estimate({**scenario, "context_tokens": int(tokens.replace(",", "")), "sequences": max(count, 1)})
         assert found["memory"]["fits"] == (count > 0) and found["memory"]["max_sequences"] == count
         assert int(lower.replace(",", "")) >= count
-    assert plot.data["own"][0]["label"] == "yours: 1 sequence of 8,192"
+    assert plot.data["own"][0]["label"] == "yours"
 
 
 def test_the_field_of_a_model_that_keeps_nothing_has_no_edge() -> None:

@@ -1,14 +1,25 @@
-"""Families that put Kimi's delta rule before latent attention: Kimi K3, Ling 3.0, GLM 5.3 Flash."""
+"""Families that put Kimi's delta rule beside attention: Kimi K3, Ling 3.0, GLM 5.3 Flash, Solar Open 2."""
 
-from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms
+from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
-from calc.architecture.decoders import DENSE, FULL, LINEAR, LLAMA_NORMS, SPARSE, assemble, decoder, feeds_of, mixers_of
+from calc.architecture.decoders import (
+    DENSE,
+    FULL,
+    LINEAR,
+    LLAMA_NORMS,
+    SPARSE,
+    assemble,
+    decoder,
+    feeds_of,
+    heads_of,
+    mixers_of,
+)
 from calc.architecture.families.compressed import hyper_connection
 from calc.architecture.families.latent import latent_attention
 from calc.architecture.families.linear_attention import KIMI_LINEAR, kimi_delta
 from calc.architecture.families.mixture import after_first, shared_experts
 from calc.architecture.families.registry import family
-from calc.architecture.layers import Architecture, Layer
+from calc.architecture.layers import Architecture, Attention, Layer
 from calc.architecture.tensors import SPLIT_OUT, Tensor, Tensors, linear, norm
 
 
@@ -169,3 +180,41 @@ def glm5_next_text(config: Config) -> Architecture:
     )
     drafting = layer(mixers[FULL], feeds.get(SPARSE, feeds[DENSE]), *norms(hidden, *LLAMA_NORMS))  # of one stream
     return whole._replace(predicting=(drafting,))
+
+
+SOLAR_OPEN2 = {
+    "vocab_size": 196608,
+    "intermediate_size": 10240,
+    "moe_intermediate_size": 1280,
+    "n_routed_experts": 320,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 8,
+    "first_k_dense_replace": 0,
+    "gqa_interval": 3,
+}
+
+
+@family("solar_open2", defaults=SOLAR_OPEN2)
+def solar_open2(config: Config) -> Architecture:
+    """Solar Open 2: a layer of attention with a gate and without positions, then three of Kimi's delta rule."""
+    hidden, layers = config.hidden(), config.layers()
+    period = config.integer("gqa_interval") + 1
+    listed = config.integers("gqa_layers")
+    full = set(range(0, layers, period) if listed is None else listed)
+    attention = softmax_attention(
+        hidden,
+        Attention(*heads_of(config, hidden), rotary=config.flag("use_rope", default=False)),
+        qk_norm="head" if config.flag("use_qk_norm", default=False) else "",
+        gated=config.flag("use_gqa_gate", default=True),
+    )
+
+    def feed(kind: str) -> FeedForward:
+        return dense(hidden, config.integer("intermediate_size")) if kind == DENSE else shared_experts(config)
+
+    return decoder(
+        config,
+        mixers=mixers_of(config, [FULL if i in full else LINEAR for i in range(layers)], (FULL, LINEAR)),
+        mixer=lambda kind: attention if kind == FULL else kimi_delta(config),
+        feeds=feeds_of(config, after_first(config)),
+        feed=feed,
+    )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, GPT_STYLE, assemble, heads_of
-from calc.architecture.families.registry import family
+from calc.architecture.families.registry import family, read_config
 from calc.architecture.families.vision import BLOCK, CLIP, clip_tower, siglip_tower
 from calc.architecture.layers import AFTER, LAYER_NORM, Architecture, Attention, Layer, Style
 from calc.architecture.tensors import Tensor, Tensors, linear, norm
@@ -223,9 +223,20 @@ def text_tower(
     return architecture._replace(family=outer.text("model_type", ""))
 
 
+CLASSIFIES = "ForImageClassification"  # what has a tower alone, and classes behind it
+
+
+def tower_alone(config: Config, model_type: str) -> Architecture:
+    """Return the tower of a model of images and texts with the classes that it tells apart, without the text side."""
+    vision = config.nested("vision_config", ("architectures", "id2label", "num_labels"))
+    return read_config(vision.replaced({"architectures": config.values["architectures"], "model_type": model_type}))
+
+
 @family("clip", defaults={"text_config": {}, "vision_config": {}, "projection_dim": 512})
 def clip(config: Config) -> Architecture:
     """CLIP (arXiv:2103.00020): a text encoder and a vision tower that meet in a common space."""
+    if CLASSIFIES in config.classes:
+        return tower_alone(config, "clip_vision_model")
     text = config.nested("text_config").completed(CLIP_TEXT)
     vision = config.nested("vision_config")
     joint = config.integer("projection_dim")
@@ -258,6 +269,8 @@ SIGLIP_TEXT = {
 @family("siglip", defaults={"text_config": {}, "vision_config": {}})
 def siglip(config: Config) -> Architecture:
     """SigLIP (arXiv:2303.15343): CLIP's idea with a pooling head on each side, a scale and a bias."""
+    if CLASSIFIES in config.classes:
+        return tower_alone(config, "siglip_vision_model")
     text = config.nested("text_config").completed(SIGLIP_TEXT)
     vision = config.nested("vision_config")
     hidden = text.hidden()

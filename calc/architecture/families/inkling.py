@@ -51,7 +51,7 @@ def near_attention(config: Config, kind: str) -> Mixer:
         raise config.error(names[1], f"must divide the {heads} attention heads, not be {kv_heads}")
     window = config.integer("sliding_window_size") if kind == SLIDING else None
     attention = Attention(heads, kv_heads, size, window, rotary=False)
-    far, kernel = config.integer("d_rel"), config.integer("sconv_kernel_size", most=1000)
+    far, kernel = config.integer("d_rel"), config.integer("conv_kernel_size", "sconv_kernel_size", most=1000)
     tensors = softmax_attention(hidden, attention, qk_norm="head").tensors
     tensors += linear("self_attn.r_proj", "attention", heads * far, hidden, split=SPLIT_OUT)
     tensors += (Tensor("self_attn.rel_logits_proj", "attention", (far, window or config.integer("rel_extent"))),)
@@ -70,11 +70,14 @@ def inkling_text(config: Config) -> Architecture:
     listed = config.integers("local_layer_ids")
     near = set(range(layers)) - set(range(5, layers, 6)) if listed is None else set(listed)
     experts, active = expert_counts(config, "n_routed_experts")
-    width, shared = config.integer("intermediate_size"), config.integer("n_shared_experts", least=0, most=2**16)
+    # Transformers 5.24 names the widths as other families do; checkpoints call the dense one by a name of its own.
+    renamed = config.has("moe_intermediate_size")
+    width = config.integer("moe_intermediate_size" if renamed else "intermediate_size")
+    shared = config.integer("n_shared_experts", least=0, most=2**16)
     feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared * width)
     router = linear("mlp.router", "router", experts + shared, hidden)  # shared experts are weighed with the others
     scale = (Tensor("mlp.global_scale", "router", (1,)),)
-    plain = dense(hidden, config.integer("dense_intermediate_size"))
+    plain = dense(hidden, config.integer("intermediate_size" if renamed else "dense_intermediate_size"))
     feeds: dict[str, FeedForward] = {
         SPARSE: feed._replace(tensors=router + feed.tensors[1:] + scale),
         DENSE: plain._replace(tensors=plain.tensors + scale),

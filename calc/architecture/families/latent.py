@@ -41,7 +41,7 @@ def latent_attention(config: Config, *, indexer: bool, rotary: bool = True) -> M
     caches: tuple[TokenCache, ...] = (TokenCache("latent vector", 1, rank + rope, 0, chosen=chosen),)
     if indexer:
         size, count = config.integer("index_head_dim"), config.integer("index_n_heads")
-        source = config.integer("q_lora_rank")
+        source = config.integer("q_lora_rank") if config.has("q_lora_rank") else hidden
         tensors += linear(prefix + "indexer.wq_b", block, count * size, source)
         tensors += linear(prefix + "indexer.wk", block, size, hidden)
         tensors += norm(prefix + "indexer.k_norm", size, bias=True, block=block)
@@ -150,3 +150,63 @@ def glm_moe_dsa(config: Config) -> Architecture:
         offset = config.integer("index_skip_topk_offset", default=2, least=0)
         types = ["full" if max(i - offset + 1, 0) % step == 0 else "shared" for i in range(layers)]
     return deepseek_like(config, [INDEXED if name == "full" else FULL for name in types], 3)
+
+
+MISTRAL_LARGE4 = {
+    "first_k_dense_replace": 1,
+    "n_shared_experts": 1,
+    "index_head_dim": 128,
+    "index_n_heads": 32,
+    "index_topk": 2048,
+}
+
+
+@family("mistral_large4_text", defaults=MISTRAL_LARGE4)
+def mistral_large4_text(config: Config) -> Architecture:
+    """Mistral Large 4: queries of full rank, each fourth layer without rotation, layers that share a latent vector.
+
+    Each head, and each one of the indexer, scales its scores by the length; rotary frequencies are learned.
+    """
+    hidden, layers = config.hidden(), config.layers()
+    heads, rope = config.integer("num_attention_heads", most=2**20), config.integer("qk_rope_head_dim")
+    types = config.texts("indexer_types", layers) or ["full"] * layers
+    turned = config.integers("no_rope_layers") or [int((index + 1) % 4 != 0) for index in range(layers)]
+    sources = config.integers("kv_source_layers") or list(range(layers))
+    if len(turned) < layers or len(sources) != layers:
+        raise config.error("kv_source_layers", f"must name a layer for each of the {layers} layers")
+    straight = {"qk_rope_head_dim": 0, "qk_nope_head_dim": config.integer("qk_nope_head_dim") + rope}
+
+    def mixer(kind: tuple[str, ...]) -> Mixer:
+        found = latent_attention(config if kind[2] else config.replaced(straight), indexer=kind[0] == INDEXED)
+        tensors, caches = found.tensors, found.caches
+        if not kind[3]:
+            tensors = tuple(tensor for tensor in tensors if ".kv_a_" not in tensor.name)
+            caches = caches[1:]
+        scales = [("self_attn.", heads)]
+        if kind[0] == INDEXED:
+            scales.append(("self_attn.indexer.", config.integer("index_n_heads")))
+            tensors += norm("self_attn.indexer.q_input_norm", hidden, bias=True, block="attention")
+        for prefix, count in scales:
+            tensors += tuple(
+                Tensor(f"{prefix}softmax_scaling.{name}", "attention", (count,)) for name in ("scale", "bias")
+            )
+        return found._replace(tensors=tensors, caches=caches)
+
+    def feed(kind: str) -> FeedForward:
+        return shared_experts(config) if kind == SPARSE else dense(hidden, config.integer("intermediate_size"))
+
+    kinds = zip(
+        (INDEXED if name == "full" else FULL for name in types),
+        feeds_of(config, after_first(config)),
+        ("rotary" if turns else "" for turns in turned),
+        ("own" if source == index else "" for index, source in enumerate(sources)),
+        strict=False,
+    )
+    return assemble(
+        config,
+        hidden=hidden,
+        layers=list(kinds),
+        build=lambda kind: layer(mixer(kind), feed(kind[1]), *norms(hidden, *LLAMA_NORMS)),
+        tied=config.flag("tie_word_embeddings", default=False),
+        embeddings=(Tensor("rotary_emb.alpha", "other", (rope // 2,)),),
+    )

@@ -128,11 +128,12 @@ def gemma3n(config: Config) -> Architecture:
     return with_tower(config, text, tower)
 
 
-@with_towers("gemma4", "gemma4_unified")
+@with_towers("gemma4", "gemma4_unified", "embedding_gemma2")
 def gemma4(config: Config) -> Architecture:
-    """Gemma 4 with the towers that its config gives: one that sees, in the small ones another that hears."""
-    text = text_of(config, "gemma4_text")
-    hidden = text.integer("hidden_size", default=2304)
+    """Gemma 4 and EmbeddingGemma 2 with the towers that the config gives: one that sees, maybe another that hears."""
+    embeds = config.text("model_type", "") == "embedding_gemma2"
+    text = text_of(config, "embedding_gemma2_text" if embeds else "gemma4_text")
+    hidden = text.integer("hidden_size", default=512 if embeds else 2304)
     tower: Tensors = ()
     if config.has("vision_config"):
         tower += gemma4_tower(config.nested("vision_config"), hidden)
@@ -168,10 +169,15 @@ def colpali(config: Config) -> Architecture:
     return whole._replace(family=config.text("model_type", ""), kinds=kinds, tied=False, output_size=0, head=head)
 
 
-@with_towers("mistral3")
+MISTRAL_LARGE4 = {"hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 30}  # of its tower
+
+
+@with_towers("mistral3", "mistral_large4")
 def mistral3(config: Config) -> Architecture:
-    """Mistral Small 3.1 and Ministral 3: Pixtral's tower, and a merger of two by two patches."""
-    vision, text = vision_of(config), text_of(config, "mistral")
+    """Mistral Small 3.1, Ministral 3 and Mistral Large 4: Pixtral's tower, and a merger of two by two patches."""
+    large = config.text("model_type", "") == "mistral_large4"
+    vision, text = vision_of(config), text_of(config, "mistral_large4_text" if large else "mistral")
+    vision = vision.completed(MISTRAL_LARGE4 if large else {})
     hidden = vision.integer("hidden_size", default=1024)
     merged = hidden * config.integer("spatial_merge_size", default=2, most=64) ** 2
     tower = pixtral_tower(vision) + norm("projector.norm", hidden, block=BLOCK)

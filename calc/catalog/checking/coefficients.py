@@ -99,7 +99,7 @@ BOUNDS: dict[str, Bound] = {
     "vector_bytes": ("bytes", 0, 64),
     "vector_weights": ("", 0, 64),
     **dict.fromkeys(("expert_idle_share", "fp4_share", "integer_most", "integer_share"), ("", 0, 1)),
-    **dict.fromkeys(("expert_kernels", "expert_passes", "experts_in_turn"), ("", 0, 50)),
+    **dict.fromkeys(("expert_kernels", "expert_passes", "experts_in_turn", "plain_in_turn"), ("", 0, 50)),
     "converted_bytes": ("bytes", 0, 32),
     "unpack_rows": ("", 0, 2**17),
     "request_s": ("seconds", 0, 1),

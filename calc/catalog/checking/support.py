@@ -3,7 +3,20 @@
 from calc.catalog.checking.check import Check, Rules, check_reference
 from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
-from calc.catalog.support import ABOUT, CACHE, DIVIDED, DIVISION, FORMAT, GGUF, MAYBE, MLX, NO, TRAINING, YES
+from calc.catalog.support import (
+    ABOUT,
+    CACHE,
+    DIVISION,
+    FORMAT,
+    GGUF,
+    MAYBE,
+    MLX,
+    NO,
+    REPLICATED,
+    TRAINED_APART,
+    TRAINING,
+    YES,
+)
 
 SUPPORT_RULES: Rules = {
     "engine": (str,),
@@ -31,7 +44,7 @@ def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     check.choice(f"{where}.runs", entry["runs"], (YES, NO, MAYBE))
     devices = {str(device.get("architecture")) for device in tables["accelerators"].values()} | set(VENDORS)
     formats = {*tables["number_formats"], GGUF, MLX}
-    named = {FORMAT: formats, CACHE: formats, DIVISION: set(DIVIDED)}.get(str(entry["about"]))
+    named = {FORMAT: formats, CACHE: formats, DIVISION: {*TRAINED_APART, REPLICATED}}.get(str(entry["about"]))
     lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", named))
     for field, known in lists:
         listed = entry.get(field, [])

@@ -44,6 +44,11 @@ class Accelerator(NamedTuple):
         return self.segment == "soc"
 
     @property
+    def sold_in_multiples(self) -> bool:
+        """Whether several of it work together in one machine: not what is a part of a computer."""
+        return not self.shares_host_memory and self.text("form") != "laptop"
+
+    @property
     def memory_fact(self) -> Fact:
         """The memory a program can count on: what it is given where that is known, or what the driver reports."""
         return self.facts.get("memory_usable") or self.facts.get("memory_reported") or self.facts["memory"]

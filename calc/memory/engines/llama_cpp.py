@@ -62,6 +62,8 @@ def copied_matrix(case: Case) -> list[Amount]:
     (ggml_backend_sched_split_graph).
     """
     demand, placement = case.demand, case.placement
+    if not placement.on_host:
+        return []
     away = placement.host_layers(case.stage.architecture), placement.apart(case.stage)
     layers, experts = (
         widest_bytes(stage, demand.weights, demand.group, experts_alone=alone)

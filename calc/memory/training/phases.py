@@ -24,9 +24,16 @@ from calc.memory.training.plan import (
     held_micro_batches,
 )
 
+WAITING = 2  # layers whose activations are on the device while others' are in the host's memory
+
 
 class Step(Device):
     """Walks through a step on one device of a pipeline stage and notes the widest moments."""
+
+    @property
+    def offloads(self) -> bool:
+        """Whether what layers keep goes to the host's memory."""
+        return "activations" in self.plan.offload
 
     def walk(self) -> Timeline:
         """Note the widest moment of each phase and return the timeline."""
@@ -38,16 +45,15 @@ class Step(Device):
             virtual_stages=plan.virtual_stages,
         )
         kept = [self.layers[index].kept for index in self.pattern]
-        offloaded = "activations" in plan.offload
-        if offloaded:
-            self.host += int(held * max(sum(kept) - sum(kept[-2:]), 0))
+        if self.offloads:
+            self.host += int(held * max(sum(kept) - sum(kept[-WAITING:]), 0))
         total = sum(kept)
         tables = self.tables()
-        others = 0 if offloaded else int((held - 1) * total)
+        others = 0 if self.offloads else int((held - 1) * total)
         # Bytes that the first layers keep on the device, by how many they are, the micro-batches that wait included.
         alive = [tables + others + size for size in accumulate(kept, initial=0)]
-        if offloaded:
-            alive = [tables + min(size, 2 * max(kept, default=0)) for size in accumulate(kept, initial=0)]
+        if self.offloads:
+            alive = [tables + min(size, WAITING * max(kept, default=0)) for size in accumulate(kept, initial=0)]
         outliving = sum(self.layers[index].outliving for index in self.pattern)
         self.earlier = 0 if plan.checkpointing == "full" else outliving
         if self.pattern:
@@ -122,13 +128,19 @@ class Step(Device):
         return 0 if frozen or not numerics.casts else self.inventory.table * numerics.compute
 
     def cast_cache(self) -> int:
-        """Return the 16-bit copies of weights that autocast caches through a forward pass that keeps none of them."""
+        """Return the 16-bit copies of weights that autocast caches through a forward pass, beside those of the graph.
+
+        A graph that keeps them all has the cache's own. Where what it keeps goes to the host, the cache has them still.
+        """
         plan, numerics = self.plan, self.numerics
-        if not numerics.casts or plan.checkpointing == "none" or plan.adapters is not None:
+        if not numerics.casts or plan.adapters is not None:
             return 0
-        return (
-            sum(self.inventory.of(kind).trained * count for kind, count in self.stage.kind_counts()) * numerics.compute
+        trained = sorted(
+            self.inventory.of(kind).trained for kind, count in self.stage.kind_counts() for _ in range(count)
         )
+        if plan.checkpointing == "none":
+            trained = trained[:-WAITING] if self.offloads else []
+        return sum(trained) * numerics.compute
 
     def head_moments(self, alive: int) -> int:
         """Note the loss's moments and return the gradients, in bytes, that are complete after it."""
