@@ -66,6 +66,7 @@ UNASKED = (  # fields that no calculator asks for
     "gradient_dtype",
     "adapter_dtype",
     "gather_dtype",
+    "tensor_overlap",
     "context_exchange",
     "gathered_inputs_kept",
     "narrow_gradients_kept",

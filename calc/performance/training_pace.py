@@ -12,6 +12,7 @@ from calc.performance.kernels import Kernels, kernels
 from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, PRODUCTS, UNPACKED, Timed
 
 MOST_KNOWN = 256  # devices whose kernels are remembered
+MODULE = "module"  # what power is of: processor and GPU of a superchip together
 PRODUCT_SHARE = "product_share"  # the coefficient: what a step keeps of the speed of matrix products
 
 
@@ -21,7 +22,7 @@ class Pace:
     def __init__(self, plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> None:
         self.trainer, self.generation, self.values = plan.trainer, accelerator.architecture, values
         self.overlap = self.of("overlap")
-        self.tensor_hidden = self.of("tensor_hidden")
+        self.tensor_hidden = self.of("tensor_hidden_in_pieces" if plan.tensor_overlap else "tensor_hidden")
         self.kernel_s = self.of("fused_kernel_s" if plan.choices.compiled else "kernel_s")
         self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
         attention = self.of("unpaged_share") if plan.choices.flash else 1.0
@@ -61,13 +62,18 @@ def watts_per_rate(accelerator: Accelerator) -> float:
 
 
 def clock_share(accelerator: Accelerator, exponent: float) -> float:
-    """Return the clock beside that of the measured device of its kind, by the power that each has for its rate."""
+    """Return the clock beside that of the measured device of its kind, by the power that each has for its rate.
+
+    A module's limit is that of its processor, too, which takes of it: its GPU has no more than the measured device.
+    """
     family = family_of(accelerator)
     reference = family.powered or next(iter(family.measured), "")
     if not reference:
         return 1.0
+    power = accelerator.facts.get("power")
+    most = 1.0 if power is not None and power.basis == MODULE else inf
     ratio = watts_per_rate(accelerator) / watts_per_rate(catalog().accelerator(reference))
-    return float(ratio**exponent)
+    return float(min(ratio, most) ** exponent)
 
 
 def kept_of_products(accelerator: Accelerator, share: float, values: Mapping[str, float]) -> float:

@@ -23,6 +23,7 @@ from calc.memory.training.plan import (
     RING,
     SCORES,
     SELECTIVE,
+    XLA,
     Plan,
     keeps_no_scores,
     usually_compiled,
@@ -102,7 +103,9 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     layout, stage_of_zero, shard_ranks = read_division(reader, architecture)
     tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, context_limit or 2048))
     all_gradients = reader.flag("frozen_gradients")
-    compiled, varied = reader.open_flag("compile", USUAL), reader.open_flag("varied_lengths", UNKNOWN)
+    by_xla = reader.take("compile") == XLA
+    compiled = True if by_xla else reader.open_flag("compile", USUAL)
+    varied = reader.open_flag("varied_lengths", UNKNOWN)
     attention, mask = reader.option("attention", ATTENTIONS), reader.flag("padding_mask")
     plan = Plan(
         architecture=architecture,
@@ -142,6 +145,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
         ),
         compile_stated=compiled is not None,
+        by_xla=by_xla,
         loss_compiled=compiled is not False,
         cross_entropy=reader.option("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED)),
         keep_logits=reader.flag("keep_logits"),
@@ -156,6 +160,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         reduced_bytes=read_reduction(reader, scheme, gradient_bytes),
         narrow_gradients=reader.flag("narrow_gradients_kept"),
         sequence_parallel=reader.flag("sequence_parallel"),
+        tensor_overlap=reader.flag("tensor_overlap"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
         stage_split=reader.option("stage_split", (EVEN, COST)),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),

@@ -26,6 +26,7 @@ START = {
     "power_exponent": 0.5,
     "overlap": 0.5,
     "tensor_hidden": 0.2,
+    "tensor_hidden_in_pieces": 0.5,
 }
 
 

@@ -94,6 +94,7 @@ NOTES: dict[str, dict[str, object]] = {
     "loss fused with the output matrix": {"cross_entropy": "fused"},
     "loss in pieces": {"cross_entropy": "chunked"},
     "logits let go": {"keep_logits": False},
+    "sums of gradients in BF16": {"gradient_dtype": "bf16"},
     "gradients wait whole, in FP32": {"gradient_reduction": "last", "gradient_dtype": "fp32"},
 }
 COMMONEST = "transformers"

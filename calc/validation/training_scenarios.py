@@ -54,11 +54,13 @@ OPTIMIZERS = (  # as notes of rows name those that are not their framework's
     ("AdamW 8-bit", "adamw-8bit"),
     ("adafactor", "adafactor"),
 )
+IN_PIECES = ("AsyncTP", "tp-comm-overlap")  # sums of tensor ranks go beside products
 PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
 NETWORKS = (
     ("4x100Gb RoCE", 50.0),
     ("4 Omni-Path links of 100 Gb/s", 50.0),
     ("100 Gb/s IB", 12.5),
+    ("Slingshot of 200 Gb/s a GPU", 200.0),
 )  # Gb/s of a device, of eight in a machine
 
 
@@ -240,11 +242,15 @@ def trained(row: Row) -> dict[str, Any]:
 def optional(row: Row) -> dict[str, Any]:
     """Return the fields that not every row has: compilation, offloading, the network between machines."""
     found: dict[str, Any] = {}
-    if row["torch_compile"].startswith(("yes", "fused")) or row["source"] in FUSED:
+    if "XLA" in row["torch_compile"]:
+        found["compile"] = "xla"
+    elif row["torch_compile"].startswith(("yes", "fused")) or row["source"] in FUSED:
         found["compile"] = True
     elif row["torch_compile"].startswith("no") or row["source"] == "dlperf_v100":
         found["compile"] = False
     found |= offload_of(row)
+    if any(word in row["parallelism"] + row["notes"] for word in IN_PIECES):
+        found["tensor_overlap"] = True
     if row["source"] in ("internevo", "megatron_bridge"):
         found["gradient_dtype"] = "bf16"  # HybridZeroOptimizer; grad_reduce_in_fp32 = False in perf_recipes/_common.py
     said = row["notes"] + row["missing_inputs"]

@@ -29,6 +29,7 @@ FRAMEWORKS = {
     "swift": "ms-swift",
     "swift_deepspeed": "ms-swift",
     "swift_megatron": "megatron-lm",
+    "swiss_ai": "megatron-lm",
     "titan_deepep": "torchtitan",
     "torchao_pretraining": "torchtitan",
     "torchtitan": "torchtitan",
@@ -41,6 +42,7 @@ FRAMEWORKS = {
 }
 SPEED_FRAMEWORKS = {  # the same of rows of speed
     **FRAMEWORKS,
+    "dgxc": "nemo",
     "megatron_bridge": "nemo",
     "llm_foundry": "llm-foundry",
     "megatron_lm": "megatron-lm",
@@ -49,6 +51,8 @@ SPEED_FRAMEWORKS = {  # the same of rows of speed
     "nemo": "nemo",
     "surogate_unsloth": "unsloth",
     "te_llama": "transformers",
+    "tprimat": "nemo",
+    "tprimat_primus": "megatron-lm",
     "xtuner_bench": "xtuner",
     "xtuner_megatron": "megatron-lm",
 }

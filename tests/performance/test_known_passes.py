@@ -171,9 +171,12 @@ def test_attention_backward_has_its_own_share() -> None:
     assert pace.shares[BACKWARD] == pytest.approx(pace.shares[ATTENTION] / pace.of("attention_backward"))
 
 
-@pytest.mark.parametrize(("device", "kept"), [("h100-sxm-80gb", 1.0), ("h100-hbm2e-96gb", (500 / 700) ** 0.5)])
+@pytest.mark.parametrize(
+    ("device", "kept"),
+    [("h100-sxm-80gb", 1.0), ("h100-hbm2e-96gb", (500 / 700) ** 0.5), ("gh200-96gb", 1.0)],
+)
 def test_a_device_with_less_power_lowers_its_clock(device: str, kept: float) -> None:
-    """An H100 with 500 W has five sevenths of the power for its rate."""
+    """An H100 with 500 W has five sevenths of the power for its rate. A GH200's 900 W are its processor's, too."""
     values = {**FACTS.training_step.values, "power_exponent": 0.5}
     whole, limited = (Pace(plan_of(), FACTS.accelerator(name), values) for name in ("h100-sxm-80gb", device))
     assert limited.shares[PRODUCTS] / whole.shares[PRODUCTS] == pytest.approx(kept)
@@ -185,6 +188,25 @@ def test_a_device_with_power_to_spare_keeps_its_clock() -> None:
     h20 = FACTS.accelerator("h20-96gb")
     pace = Pace(plan_of(), h20, {**FACTS.training_step.values, "power_exponent": 0.5, "product_most": 0.95})
     assert pace.shares[PRODUCTS] * Kernels(h20).most_rate == pytest.approx(0.95 * 148e12)
+
+
+def test_a_program_that_xla_compiles_keeps_what_others_do() -> None:
+    """Sharded by PyTorch an H100's products share the device with copies into and out of what is gathered."""
+    values = {**FACTS.training_step.values, "product_share": 0.9, "product_share_fsdp@Hopper": 0.6}
+    shares = [
+        Pace(plan_of(**sharded, accelerators=8, sharding="fsdp"), FACTS.accelerator("h100-sxm-80gb"), values)
+        for sharded in ({"compile": True}, {"compile": "xla"}, {"framework": "maxtext"})
+    ]
+    assert [pace.shares[PRODUCTS] for pace in shares] == [0.6, 0.9, 0.9]
+
+
+def test_sums_of_tensor_ranks_in_pieces() -> None:
+    """They hide more behind products: as said, and under NeMo, whose recipes set it, and not under Megatron-LM."""
+    values = {**FACTS.training_step.values, "tensor_hidden": 0.25, "tensor_hidden_in_pieces": 0.75}
+    asked = ({}, {"tensor_overlap": True}, {"framework": "nemo"}, {"framework": "megatron-lm"})
+    plans = [plan_of(parallelism={"tensor": 8}, **changes) for changes in asked]
+    found = [Pace(plan, FACTS.accelerator("h100-sxm-80gb"), values).tensor_hidden for plan in plans]
+    assert found == [0.25, 0.75, 0.75, 0.25]
 
 
 @pytest.mark.parametrize(("precision", "each"), [("bf16-mixed", 2), ("fp8-mixed", 4)])

@@ -177,6 +177,15 @@ def test_compiled_code_keeps_no_cast_inputs_of_adapters() -> None:
     assert mixed - narrow < 0.5e9  # adapters' own states
 
 
+@pytest.mark.parametrize(
+    ("framework", "fused"), [("transformers", True), ("ms-swift", True), ("trl", False), ("axolotl", False)]
+)
+def test_a_loss_that_liger_fuses_comes_with_its_other_kernels(framework: str, fused: bool) -> None:
+    """Trainer's use_liger_kernel takes them all; TRL's loss in pieces is no kernel, and Axolotl has a key for each."""
+    assert report(framework=framework, cross_entropy="fused")["scenario"]["compile"] is fused
+    assert report(framework=framework, cross_entropy="full")["scenario"]["compile"] is False
+
+
 def test_litgpt_as_measured() -> None:
     """LoRA of Llama 2 13B by LitGPT takes 33.13 GiB on each of four devices, with nothing said but the framework."""
     found = report(

@@ -29,7 +29,7 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "shared_memory": ("bytes", ("of a unit",), 2**13, 2**20),
     "l2_cache": ("bytes", ("on-chip",), 2**18, 2**29),
     "last_level_cache": ("bytes", ("on-chip",), 2**20, 2**29),
-    "power": ("watts", ("board",), 5, 5000),
+    "power": ("watts", ("board", "module"), 5, 5000),
     "form": ("text", ("",), 0, 0),
     "link": ("text", ("",), 0, 0),
     "link_bandwidth": ("bytes_per_s", ("both-ways",), 1e9, 1e14),

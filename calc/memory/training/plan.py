@@ -15,8 +15,8 @@ NONE, OPTIMIZER, GRADIENTS, PARAMETERS = 0, 1, 2, 3  # what sharding divides, ea
 NO_CHECKPOINTS, SELECTIVE, FULL = "none", "selective", "full"
 PER_OPERATION, SCORES = "per-op", "attention"  # what "selective" recomputes: in PyTorch, in Megatron-LM
 # Kinds of schedule: sharded layer by layer (FSDP, ZeRO-3); several parallelisms with kernels of their own (Megatron-LM,
-# NeMo); one device or copies of it (PyTorch, DeepSpeed, transformers).
-FSDP, MEGATRON, PLAIN = "fsdp", "megatron", "plain"
+# NeMo); a program that XLA compiles as a whole (JAX); one device or copies of it (PyTorch, DeepSpeed, transformers).
+FSDP, MEGATRON, XLA, PLAIN = "fsdp", "megatron", "xla", "plain"
 RING, HEADS = "ring", "heads"  # what context ranks hand each other: keys and values, or heads for tokens
 FIRST_TILES, USUAL_TILES, NEWEST_TILES = "1", "2", "3"  # generations of FlashAttention
 
@@ -38,6 +38,7 @@ class Plan(NamedTuple):
     selective: str
     choices: Choices
     compile_stated: bool  # otherwise whether it is compiled follows from the layout
+    by_xla: bool  # the program of a step is compiled as a whole
     cross_entropy: str
     loss_compiled: bool  # a loss in pieces keeps 16-bit logits, not FP32 ones
     keep_logits: bool
@@ -51,6 +52,7 @@ class Plan(NamedTuple):
     narrow_gradients: bool  # 16-bit gradients stay beside their FP32 sums
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
+    tensor_overlap: bool  # sums of tensor ranks go in pieces beside the products that they belong to
     context_exchange: str  # what context ranks hand each other
     tiles: str  # generation of FlashAttention where it is stated, else ""
     stage_split: str  # how layers are given to the stages of a pipeline
@@ -128,6 +130,8 @@ class Plan(NamedTuple):
     @property
     def trainer(self) -> str:
         """The kind of schedule that runs with such choices have."""
+        if self.by_xla:
+            return XLA
         if self.stage_of_zero >= PARAMETERS:
             return FSDP
         layout = self.layout
@@ -136,8 +140,8 @@ class Plan(NamedTuple):
 
     @property
     def attention_kernel(self) -> str:
-        """The generation of FlashAttention: Megatron-LM and NeMo have the newest, PyTorch's own is the second."""
-        return self.tiles or (NEWEST_TILES if self.trainer == MEGATRON else USUAL_TILES)
+        """The generation of FlashAttention: Megatron-LM, NeMo and JAX have the newest, PyTorch's own is the second."""
+        return self.tiles or (NEWEST_TILES if self.trainer in (MEGATRON, XLA) else USUAL_TILES)
 
     @property
     def stays_gathered(self) -> bool:
