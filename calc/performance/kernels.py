@@ -5,7 +5,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, KernelLaw
-from calc.performance.collectives import ALL_REDUCE, ALL_TO_ALL, RING, step_count
+from calc.performance.collectives import ALL_REDUCE, RING, step_count
 from calc.performance.device_laws import (
     DECODE,
     EXPERTS,
@@ -252,11 +252,11 @@ class Kernels(DeviceLaws):
     def is_own(self, operation: Collective) -> bool:
         """Return whether an engine sends a message by a kernel of its own, where it has one beside a library's.
 
-        What is added up and not too large is, and tokens on their way to experts, among ranks that reach each other.
+        What is added up and not too large is, among ranks that reach each other. Tokens go to their experts by NCCL or
+        as fast: no server takes DeepEP's kernels unless it is told to.
         """
         small = operation.kind == ALL_REDUCE and operation.message_bytes <= self.own.sum_bytes
-        direct = self.joined_ranks(operation.group, operation.ranks).direct
-        return direct and (small or operation.kind == ALL_TO_ALL)
+        return small and self.joined_ranks(operation.group, operation.ranks).direct
 
     def host_copy(self, operation: HostCopy) -> float:
         """Return the seconds of a copy between host and device."""

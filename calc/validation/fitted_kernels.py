@@ -91,7 +91,6 @@ FITS = (
     Fit("message", "all-reduce", "bf16", row_engines=TRT, engines=TRT),
     Fit("message", "all-gather", "bf16", ("all_gather", "reduce_scatter"), row_engines=("",)),
     Fit("message", "all-to-all", "bf16", row_engines=("",)),
-    Fit("message", "all-to-all", "bf16", ("deepep",), row_engines=TRT, engines=("vllm", "sglang", "tensorrt-llm")),
     Fit("recurrence", "bf16", "bf16", row_engines=("vllm",), bounds=STATES),
     Fit("recurrence", "bf16", "bf16", row_engines=("sglang",), engines=("sglang",), bounds=STATES),
     Fit("recurrence", "bf16", "bf16", row_engines=TRT, engines=TRT, bounds=STATES),

@@ -16,7 +16,6 @@ COLLECTIVES = {
     "reduce_scatter": "reduce-scatter",
     "alltoall": "all-to-all",
 }
-EXCHANGED = "tensorrt-llm"  # whose rows of DeepEP stand for the engines that use it
 # Four and eight L40S stood on two sockets, whose link slowed them to 2 GB/s: of that machine, not of the cards.
 MOST_JOINED = {"l40s": 2}
 
@@ -32,14 +31,6 @@ def messages(folder: Path) -> Iterator[Measured]:
             sum_of = message(row, ENGINES[row["engine"]], "all-reduce", 2 * int(row["message_size"]))
             if is_own(sum_of, row["version"]):  # what is larger, engines leave to NCCL
                 yield sum_of
-    for row in rows(folder, "moe_all_to_all"):
-        # DeepEP sends tokens to their experts and back. Its column is in microseconds whatever its name says, as the
-        # bytes show; one of vLLM's two settings was timed with its host.
-        if row["engine"] == "trtllm" and row["comm_dtype"] == "bfloat16" and row["node_num"] == "1":
-            ranks, tokens = int(row["ep_size"]), int(row["num_tokens"])
-            size = 2 * tokens * int(row["topk"]) * int(row["hidden_size"])
-            timed = {**row, "num_gpus": str(ranks), "latency_ms": str(float(row["latency_ms"]) / 1e3)}
-            yield message(timed, EXCHANGED, "all-to-all", size)
 
 
 def is_own(measured: Measured, version: str) -> bool:
