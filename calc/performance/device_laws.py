@@ -8,7 +8,16 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator, KernelFamily, KernelLaw
 from calc.performance.device_rates import RATES, family_of, matrix_rate
 from calc.performance.fabric import DEVICE, HOST, Joined, joined
-from calc.performance.kernel_laws import DecodeLaw, ExpertsLaw, MessageLaw, PrefillLaw, ProductLaw, StreamLaw
+from calc.performance.kernel_laws import (
+    EXPERT_TILE,
+    EXPERT_TILES,
+    DecodeLaw,
+    ExpertsLaw,
+    MessageLaw,
+    PrefillLaw,
+    ProductLaw,
+    StreamLaw,
+)
 from calc.performance.own_kernels import LIBRARIES, OwnKernels
 
 PRODUCT, EXPERTS, PREFILL, DECODE = "product", "experts", "prefill", "decode"
@@ -226,7 +235,8 @@ class DeviceLaws:
         values = found.law.values
         quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
         own = values["sharpness"], quantize, values.get("idle_rows", 0.0), values.get("row_s", 0.0)
-        return ExpertsLaw(values["start_s"], self._read(found), self._rate(found), *own)
+        tile = EXPERT_TILES.get(found.law.kernels[0], EXPERT_TILE)
+        return ExpertsLaw(values["start_s"], self._read(found), self._rate(found), *own, tile)
 
     def _as_prefill(self, found: Found) -> PrefillLaw:
         values = found.law.values

@@ -13,6 +13,10 @@ SPLIT_KEYS = 1024.0  # the same of the keys that one query looks at
 TILE_QUERIES = 128.0  # queries that one compute unit takes at a time
 WIDEST_HEAD = 512.0  # elements of a key and a value together that stay in a unit's registers; wider ones pass twice
 WANTED_MOST = 0.8  # of the tokens that the expert has which is wanted most
+# Inner width of an expert below which its tiles take no less time, as Triton's kernel of vLLM and SGLang has it by
+# default (`get_default_config` in fused_moe); those of packed weights are as wide as FP8's.
+EXPERT_TILES = {"bf16": 64.0, "bf16-triton": 64.0, "fp8-block": 128.0, "fp8-block-triton": 128.0}
+EXPERT_TILE = 256.0
 TILE_HEADS = 16.0  # rows of a matrix instruction: fewer query heads on a KV head cost as much
 
 
@@ -128,13 +132,28 @@ class ExpertsLaw(NamedTuple):
     quantize_s: float
     idle_rows: float  # of the tiles of each expert that is touched, as a mean
     row_s: float  # for each row: sorting tokens by expert, and adding up what experts answer
+    tile: float  # elements of an expert's inner width that are multiplied at a time
 
 
 def experts_s(
-    law: ExpertsLaw, *, rows: float, touched: float, depth: float, flops_per_row: float, moved_bytes: float
+    law: ExpertsLaw,
+    *,
+    rows: float,
+    touched: float,
+    width: float,
+    depth: float,
+    flops_per_row: float,
+    moved_bytes: float,
 ) -> float:
-    """Return the seconds of grouped products: `rows` tokens in all, spread over `touched` experts."""
-    worked = (rows + law.idle_rows * touched) * flops_per_row
+    r"""Return the seconds of grouped products: `rows` tokens in all, spread over `touched` experts of an inner `width`.
+
+    Arithmetic is of $R + i E \max(n, T) / n$ rows, with $i$ the idle rows of each of $E$ experts, $n$ their width and
+    $T$ that of a tile: narrow slices, as tensor ranks have them, leave tiles empty in width, too.
+    """
+    idle = law.idle_rows * touched
+    if width < law.tile:
+        idle *= law.tile / width
+    worked = (rows + idle) * flops_per_row
     overlapped = blend(moved_bytes / law.read, worked / law.rate, law.sharpness)
     return law.start_s + (law.quantize_s * depth + law.row_s) * rows + overlapped
 

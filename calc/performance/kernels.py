@@ -135,6 +135,7 @@ class Kernels(DeviceLaws):
             law,
             rows=rows,
             touched=operation.touched,
+            width=operation.n,
             depth=operation.k + operation.n,
             flops_per_row=2.0 * operation.matrices * operation.n * operation.k,
             moved_bytes=operation.weight_bytes + operation.io_bytes,

@@ -95,11 +95,15 @@ def test_attention_of_one_token(keys: float, walked: float) -> None:
     assert decode_s(sharp, keys=keys, turns=4 / 3, flops=96.0, cache_bytes=12.0) == pytest.approx(13.0)
 
 
-def test_experts() -> None:
-    """Ten rows and two idle ones for each of three experts, 4 operations each at 8; 6 bytes at 2; sorting."""
-    law = ExpertsLaw(start_s=1.0, read=2.0, rate=8.0, sharpness=1.0, quantize_s=0.5, idle_rows=2.0, row_s=0.25)
-    found = experts_s(law, rows=10.0, touched=3.0, depth=4.0, flops_per_row=4.0, moved_bytes=6.0)
-    assert found == pytest.approx(1 + (0.5 * 4 + 0.25) * 10 + 6 / 2 + (10 + 2 * 3) * 4 / 8)
+@pytest.mark.parametrize(("width", "idle"), [(1024.0, 2.0), (256.0, 2.0), (128.0, 4.0), (64.0, 8.0)])
+def test_experts(width: float, idle: float) -> None:
+    """Ten rows and two idle ones for each of three experts, 4 operations each at 8; 6 bytes at 2; sorting.
+
+    Of a slice narrower than a tile, idle rows are as wide as the tile: twice as many where it is half as wide.
+    """
+    law = ExpertsLaw(1.0, read=2.0, rate=8.0, sharpness=1.0, quantize_s=0.5, idle_rows=2.0, row_s=0.25, tile=256.0)
+    found = experts_s(law, rows=10.0, touched=3.0, width=width, depth=4.0, flops_per_row=4.0, moved_bytes=6.0)
+    assert found == pytest.approx(1 + (0.5 * 4 + 0.25) * 10 + 6 / 2 + (10 + idle * 3) * 4 / 8)
 
 
 @pytest.mark.parametrize(("steps", "chunk"), [(1.0, 0.0), (1.5, 7.0), (2.0, 7.0)])

@@ -80,14 +80,17 @@ def test_a_product(kernel: str) -> None:
     assert found.seconds(wide) == pytest.approx(1 + 2 + 16 * cast + worked(1.2e9, 2 * 1024 * 100 * 3000) + 0.002 * 3000)
 
 
-def test_experts() -> None:
-    """Eight tokens for two experts each are 16 rows; six touched experts leave half a row idle each."""
-    known = law("experts", "bf16", quantize_bytes=3e7, idle_rows=0.5, row_s=0.01)
-    operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, "bf16", 1e9, 2e8)
+@pytest.mark.parametrize(
+    ("kernel", "tile"), [("bf16", 64), ("fp8-block", 128), ("fp8-block-triton", 128), ("w4a16", 256)]
+)
+def test_experts(kernel: str, tile: int) -> None:
+    """Eight tokens for two experts each are 16 rows; six touched experts leave half a row idle, as wide as a tile."""
+    known = law("experts", kernel, quantize_bytes=3e7, idle_rows=0.5, row_s=0.01)
+    operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, kernel, 1e9, 2e8)
     rows = 16.0
-    expected = 1 + (3e7 / READ * 80 + 0.01) * rows + worked(1.2e9, (rows + 3) * 2 * 3 * 30 * 50)
+    expected = 1 + (3e7 / READ * 80 + 0.01) * rows + worked(1.2e9, (rows + 3 * tile / 30) * 2 * 3 * 30 * 50)
     assert device(known).seconds(operation) == pytest.approx(expected)
-    plain = law("experts", "bf16")
+    plain = law("experts", kernel)
     assert device(plain).seconds(operation) == pytest.approx(1 + worked(1.2e9, rows * 2 * 3 * 30 * 50))
 
 
