@@ -9,6 +9,7 @@ from calc.catalog.records import Accelerator
 from calc.derivation import Part, Step, Warn
 from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand, Layout
+from calc.memory.published_formats import is_eight_bit
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
 from calc.planning.chance import chance_in, is_sure
@@ -16,6 +17,8 @@ from calc.planning.support import Runs, what_runs
 from calc.question import Asked, Question, read_question
 from calc.question_warnings import answer_warnings, doubts, warnings
 from calc.scenario.fields import PUBLISHED, STAND_INS, USUAL
+from calc.scenario.formats import known_published
+from calc.scenario.model import read_model
 
 if TYPE_CHECKING:
     from calc.planning.changes import Repair
@@ -151,7 +154,11 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
     )
     given = question.reader.given
     asked_again = {"engine", "accelerator"} if given.get("engine") == USUAL else {"engine"}  # which a device decides
-    every = (under_other(given, one) if asked_again & one.change.keys() else one for one in repairs(wanted))
+    own = is_eight_bit(known_published(read_model(given["model"], catalog()), catalog()))  # what FP8 means, then
+    every = (
+        under_other(given, one) if asked_again & one.change.keys() or (own and "weights" in one.change) else one
+        for one in repairs(wanted)
+    )
     found = [repair for repair in every if repair is not None]
     return [repair._asdict() for repair in sorted(found, key=lambda repair: not repair.sure)]
 
@@ -159,15 +166,17 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
 def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
     """Return a change with the room that its answer has under another engine, None where it is refused or does not fit.
 
-    Another engine may lack what a scenario asks for, and load weights in another format.
+    Another engine may lack what a scenario asks for, and load weights in another format. FP8 of a model that is
+    published in it has scales for blocks, which not every number of ranks divides.
     """
     changed = {**scenario, **repair.change}
     try:
-        memory = estimate(changed, repairs=False, speed=False)["memory"]
+        report = estimate(changed, repairs=False, speed=False)
     except ScenarioError:
         return None
+    memory = report["memory"]
     assert isinstance(memory, dict)
-    if not memory["fits"]:
+    if not memory["fits"] or report["runs"] is False:
         return None
     return repair._replace(headroom_bytes=memory["headroom_bytes"], sure=is_sure(memory))
 

@@ -261,6 +261,8 @@ def test_more_prompt_never_answers_sooner(engine: str) -> None:
     """Of the same sequences in the same layout, a longer prompt has its first token no earlier.
 
     Two thousandths are left to chunks: two halves of a pass may waste a little less of their last tiles than the whole.
+    Among tensor ranks it is 6 %: sums larger than an engine's own kernels take are NCCL's, which may be faster there
+    (8 MiB between two B200 were measured to take 50.6 and 41.5 microseconds).
     """
     rng = random.Random(engine)
     for _ in range(10):
@@ -277,7 +279,8 @@ def test_more_prompt_never_answers_sooner(engine: str) -> None:
             if report["speed"] is None:
                 break
             first = report["speed"]["time_to_first_token_s"]["typical"]
-            assert first >= 0.998 * before, (tokens, scenario)
+            slack = 0.94 if scenario["parallelism"].get("tensor", 1) > 1 else 0.998
+            assert first >= slack * before, (tokens, scenario)
             before = first
 
 

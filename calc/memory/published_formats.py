@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from calc.architecture.layers import Architecture
 from calc.architecture.tensors import QUANTIZED_BLOCKS
-from calc.catalog.records import ModelFormat, Recipe, Rule
+from calc.catalog.records import ModelFormat, NumberFormat, Recipe, Rule, Weights
 from calc.memory.module_rules import merged, of_modules
 from calc.memory.quantization_methods import Find, Values, listed, read_method
 from calc.memory.recipes import HEAD, settled
@@ -35,6 +35,12 @@ def published_format(config: Values, architecture: Architecture, find: Find) -> 
         rules += of_modules((module,), number_format)
     recipe = Recipe("published", stated.base.name, stated.base, left, rules=merged(rules))
     return settled(architecture, recipe)
+
+
+def is_eight_bit(weights: Weights) -> bool:
+    """Return whether matrices of weights are in FP8, with scales of any kind."""
+    base = weights.base if isinstance(weights, Recipe) else weights
+    return isinstance(base, NumberFormat) and base.bits == 8 and base.native == "fp8"
 
 
 def published_cache(config: Values) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from calc.catalog import Catalog
 from calc.catalog.records import Mixture, NumberFormat, StoredWeights, Weights
 from calc.memory.budget import OUTPUT_TOKENS, Demand
+from calc.memory.published_formats import is_eight_bit
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
 from calc.planning.changes import LITTLE, NONE, QUALITY, SCOPE, SPEED, Repair, Trial, Wanted, under
@@ -186,7 +187,7 @@ def of_weights(wanted: Wanted) -> Iterator[Repair]:
     now = weights_bytes(demand, demand.weights, demand.group)
     for name in wanted.engine.formats if wanted.engine else BARE_FORMATS:
         weights = facts.weights_format(name)
-        if not wanted.able(wanted.engine, weights):
+        if (name == "fp8" and is_eight_bit(demand.weights)) or not wanted.able(wanted.engine, weights):
             continue
         if wanted.runs and weights_bytes(demand, weights, None) >= now:
             continue

@@ -7,7 +7,7 @@ from calc.architecture.tensors import QUANTIZED_BLOCKS
 from calc.catalog import Catalog
 from calc.catalog.records import Engine, Mixture, ModelFormat, NumberFormat, Recipe, Rule, Weights, WeightsFormat
 from calc.errors import ScenarioError
-from calc.memory.published_formats import published_cache, published_format
+from calc.memory.published_formats import is_eight_bit, published_cache, published_format
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, STORED
 from calc.scenario.model import ReadModel, read_stored
 from calc.scenario.reader import Reader, read_flag, whole
@@ -75,12 +75,6 @@ def chosen_weights(value: object, model: ReadModel, catalog: Catalog) -> tuple[M
     if found == catalog.number_format("fp8") and is_eight_bit(own := known_published(model, catalog)):
         return own, None
     return found, group
-
-
-def is_eight_bit(published: ModelFormat) -> bool:
-    """Return whether what a model is published in has its matrices in FP8, with scales of any kind."""
-    base = published.base if isinstance(published, Recipe) else published
-    return isinstance(base, NumberFormat) and base.bits == 8 and base.native == "fp8"
 
 
 def known_published(model: ReadModel, catalog: Catalog) -> ModelFormat:
