@@ -1,6 +1,7 @@
 """Rows of inference speed as items of a fit: a demand is settled once, and an engine's coefficients are tried on it."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from calc import ScenarioError
@@ -17,7 +18,7 @@ from calc.planning.serving_burst import burst_figures, burst_of
 from calc.planning.serving_load import figures as loaded_figures
 from calc.planning.serving_load import load_of
 from calc.planning.serving_question import speed_question
-from calc.planning.serving_report import serving_fit, serving_parts, serving_totals
+from calc.planning.serving_report import cache_pool, serving_fit, serving_parts, serving_totals
 from calc.planning.serving_run import site_of
 from calc.question import read_question
 from calc.validation import inference_memory
@@ -171,7 +172,7 @@ def memory_item_of(row: Row) -> Item:
     assert serving is not None
     engine = serving.engine
 
-    def predict(values: Mapping[str, float]) -> float:
+    def figure(values: Mapping[str, float]) -> float:
         serving.engine = engine.valued(values)
         served = serve(serving, demand, question.layout, most=question.most)
         memory: dict[str, Any] = {**serving_totals(served), "parts": [part._asdict() for part in serving_parts(served)]}
@@ -179,7 +180,21 @@ def memory_item_of(row: Row) -> Item:
             memory |= serving_fit(served)
         return max(inference_memory.figure_of(row, memory)[1], 1.0)
 
-    predict(engine.values)
+    def predict(values: Mapping[str, float]) -> float:
+        try:
+            return figure(values)
+        except SkipError:  # no pool is left with these values
+            return 1.0
+
+    computed, measured = figure(engine.values), inference_memory.measured_of(row)
+    tried = None
+    if row["metric"] in inference_memory.POOLS and accelerator is not None:
+        pool, _ = cache_pool(serve(serving, demand, question.layout, most=question.most))
+        beside = partial(beside_pool, unit_bytes=pool / computed, device_bytes=accelerator.capacity_bytes)
+
+        def tried(values: Mapping[str, float]) -> float:
+            return measured * beside(predict(values)) / beside(measured)
+
     name = bucket(
         engine=engine.id,
         accelerator=accelerator,
@@ -193,6 +208,15 @@ def memory_item_of(row: Row) -> Item:
         group,
         "",
         bucket=name,
-        measured=inference_memory.measured_of(row),
+        measured=measured,
         predict=predict,
+        in_place=tried,
     )
+
+
+def beside_pool(found: float, *, unit_bytes: float, device_bytes: int) -> float:
+    """Return the bytes of a device beside a pool of `found` tokens or bytes, by which coefficients are estimated.
+
+    A pool is what is left: where that is little, a hundredth of the weights is half of it.
+    """
+    return device_bytes - unit_bytes * found

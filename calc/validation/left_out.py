@@ -40,6 +40,7 @@ Scenario = Mapping[str, Any]
 UNNAMED, UNKNOWN, ASSUMED = (f"training-memory-{said}" for said in ("unnamed", "unknown", "assumed"))
 OPEN = (UNNAMED, UNKNOWN, ASSUMED)
 FIRST_SIGHT = "first_sight.csv"
+RANGED = ("inference-speed", "training-speed")  # whose ranges are factors; those of memory are made part by part
 STIFF = 0.3  # how strongly coefficients of speed are held: kernels have laws, and an engine has few sources
 
 
@@ -204,7 +205,7 @@ def kept(kind: str) -> Kept:
     found = json.loads(path_of(kind).read_text(encoding="utf-8"))
     if found["rows"] != digest_of(kind):
         raise ValueError(f"{path_of(kind).name} is of other rows: run python -m calc.validation.left_out {kind}")
-    residuals, first = [], at_first_sight(kind)
+    residuals, first = [], at_first_sight(kind) if kind in RANGED else {}
     for name, source, group, inside, outside, *covered in found["residuals"]:
         engine, phase, bucket, known = found["groups"][group]
         residual = Residual(name, found["sources"][source], engine, phase, bucket, inside, outside, known, *covered)

@@ -18,14 +18,13 @@ from statistics import mean
 from typing import NamedTuple
 
 from calc.catalog.entries import DATA
-from calc.validation.left_out import KINDS, OPEN, kept
+from calc.validation.left_out import KINDS, OPEN, RANGED, kept
 from calc.validation.residuals import Residual
 from calc.validation.scores import median_size
 
 SHARE = 0.8
 DRAWN = 3  # sources that all engines together count, where one's width is drawn to theirs, and that no excess counts
 RANGES, MEASURED = DATA / "ranges.toml", DATA / "measured.toml"
-RANGED = ("inference-speed", "training-speed")  # whose ranges are factors; those of memory are made part by part
 FIGURES = {"inference-speed": "speed", "inference-memory": "memory"}  # of a kind, in the catalogue; others as they are
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.units import show_count
-from calc.validation.left_out import KINDS, OPEN, UNNAMED, decoding_on_host, kept, source_errors
-from calc.validation.ranges import RANGED, by_source, factors, left_out, middles
+from calc.validation.left_out import KINDS, OPEN, RANGED, UNNAMED, decoding_on_host, kept, source_errors
+from calc.validation.ranges import by_source, factors, left_out, middles
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
