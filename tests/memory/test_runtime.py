@@ -171,14 +171,23 @@ def test_parts_add_up_and_totals_are_in_order(engine: str, model: str, sequences
         assert low <= found[name] <= high
 
 
+def free(report: Any) -> int:
+    """Return the bytes that nothing needs: what is left, and what the allocator keeps for later."""
+    kept = sum(part["bytes"] for part in report["parts"] if part["id"] == "allocator_reserve")
+    return int(report["headroom_bytes"] + kept)
+
+
 @given(st.sampled_from(ENGINES), st.sampled_from(MODELS), st.integers(64, 20_000), st.integers(1, 5_000))
 def test_more_tokens_never_need_less(engine: str, model: str, tokens: int, more: int) -> None:
-    """What has to fit grows with the tokens of a sequence."""
+    """What has to fit grows with the tokens of a sequence; what torch keeps of tensors that grew has not to.
+
+    Behind a full window fewer layers have tensors that grow (Gemma 2 from 4,096 tokens on).
+    """
     first, second = (
         memory(model=model, engine=engine, accelerator="h200-sxm-141gb", context_tokens=count)
         for count in (tokens + 1, tokens + 1 + more)
     )
-    assert second["headroom_bytes"] <= first["headroom_bytes"]
+    assert free(second) <= free(first)
     assert second["max_sequences"] <= first["max_sequences"]
 
 
