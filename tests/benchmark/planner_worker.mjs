@@ -1,6 +1,6 @@
 // The site's Python, as its own worker starts it; it runs the code that it is sent and answers with its result.
 
-import { archives, lock } from "./runtime/manifest.mjs";
+import { archives, late, lock } from "./runtime/manifest.mjs";
 import { loadPyodide } from "./runtime/pyodide.mjs";
 
 const base = new URL("./runtime/", import.meta.url).href;
@@ -23,5 +23,15 @@ const python = await loadPyodide({
   fsInit: (FS, { sitePackages }) => FS.writeFile(`${sitePackages}/sitecustomize.py`, "import gc; gc.disable()"),
 });
 python.FS.writeFile("/lib/calc.zip", new Uint8Array(await unpacked(archives.calc)));
-python.runPython("import sys, gc; sys.path.insert(0, '/lib/calc.zip'); import calc.calculators; gc.freeze(); gc.enable()");
+for (const [name, file] of Object.entries(late)) { // a page fetches them when they are first needed
+  python.FS.writeFile(`/lib/${name}`, new Uint8Array(await (await nativeFetch(base + file.name)).arrayBuffer()));
+}
+python.runPython(`
+import sys, gc
+sys.path.insert(0, "/lib/calc.zip")
+import calc
+calc.__path__.append("/lib/asked.zip/calc")
+import calc.calculators
+gc.freeze(); gc.enable()
+`);
 postMessage(python.runPython(await asked));
