@@ -63,8 +63,8 @@ def of_attention(wanted: Wanted) -> Iterator[Repair]:
 
 
 def of_engine(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over the engine that runs the model as it is, where the one asked for does not."""
-    demand = wanted.demand
+    """Iterate over the engine that runs the model as it is, where the one asked for, or its version, does not."""
+    demand, engine = wanted.demand, wanted.engine
     other = usual_engine(
         facts=wanted.facts,
         device=wanted.accelerator,
@@ -72,7 +72,7 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
         architecture=demand.architecture,
         caches=demand.cache_formats,
     )
-    if other is None or wanted.serving is None:
+    if other is None or wanted.serving is None or (engine is not None and engine.id == other.id and not engine.version):
         return
     serving = under(wanted.serving, engine=other, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
     layout = best_layout(serving.in_pieces(demand), wanted.layout.devices, other)

@@ -134,6 +134,16 @@ def test_another_engine_comes_first_where_one_does_not_run() -> None:
     assert report["repairs"][0]["change"]["engine"] == "vllm"
 
 
+@pytest.mark.parametrize(("version", "offered"), [(None, False), ("0.6.3", True)])
+def test_an_engine_is_no_change_from_itself(version: str | None, offered: bool) -> None:
+    """Four ranks cut blocks of 128 of experts under any vLLM; one that is too old for them is told of the newest."""
+    case = {"model": "Qwen/Qwen3-30B-A3B-FP8", "accelerator": "h100-sxm-80gb", "engine": "vllm"}
+    layout = {"parallelism": {"tensor": 2 if version else 4}}
+    report: Any = estimate(case | layout | ({"engine_version": version} if version else {}))
+    assert report["runs"] is False
+    assert ("Run it under vLLM" in [repair["message"] for repair in report["repairs"]]) == offered
+
+
 @pytest.mark.parametrize(
     ("engine", "accelerator", "cache", "offered"),
     [
