@@ -154,11 +154,13 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
     )
     given = question.reader.given
     asked_again = {"engine", "accelerator"} if given.get("engine") == USUAL else {"engine"}  # which a device decides
-    own = is_eight_bit(known_published(read_model(given["model"], catalog()), catalog()))  # what FP8 means, then
-    every = (
-        under_other(given, one) if asked_again & one.change.keys() or (own and "weights" in one.change) else one
-        for one in repairs(wanted)
-    )
+
+    def is_decided_anew(change: Scenario) -> bool:
+        if change.get("weights") == "fp8":  # of a model that is published in it, its own
+            return is_eight_bit(known_published(read_model(given["model"], catalog()), catalog()))
+        return bool(asked_again & change.keys())
+
+    every = (under_other(given, one) if is_decided_anew(one.change) else one for one in repairs(wanted))
     found = [repair for repair in every if repair is not None]
     return [repair._asdict() for repair in sorted(found, key=lambda repair: not repair.sure)]
 

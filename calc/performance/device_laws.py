@@ -235,7 +235,7 @@ class DeviceLaws:
         values = found.law.values
         quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
         own = values["sharpness"], quantize, values.get("idle_rows", 0.0), values.get("row_s", 0.0)
-        tile = EXPERT_TILES.get(found.law.kernels[0], EXPERT_TILE)
+        tile = EXPERT_TILES.get(found.law.kernels[0].removesuffix(TRITONS), EXPERT_TILE)
         return ExpertsLaw(values["start_s"], self._read(found), self._rate(found), *own, tile)
 
     def _as_prefill(self, found: Found) -> PrefillLaw:

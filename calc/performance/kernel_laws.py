@@ -15,7 +15,7 @@ WIDEST_HEAD = 512.0  # elements of a key and a value together that stay in a uni
 WANTED_MOST = 0.8  # of the tokens that the expert has which is wanted most
 # Inner width of an expert below which its tiles take no less time, as Triton's kernel of vLLM and SGLang has it by
 # default (`get_default_config` in fused_moe); those of packed weights are as wide as FP8's.
-EXPERT_TILES = {"bf16": 64.0, "bf16-triton": 64.0, "fp8-block": 128.0, "fp8-block-triton": 128.0}
+EXPERT_TILES = {"bf16": 64.0, "fp8-block": 128.0}
 EXPERT_TILE = 256.0
 TILE_HEADS = 16.0  # rows of a matrix instruction: fewer query heads on a KV head cost as much
 
