@@ -71,7 +71,7 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
     named, precision, method = scenario.get("framework"), scenario.get("precision"), scenario.get("method")
     stored = scenario.get("base_weights") or (QLORA_BASE if method == "qlora" else "bf16")
     framework = facts.framework(named).id if isinstance(named, str) else None
-    divided = {name: scenario[name] for name in ("parallelism",) if name in scenario}
+    divided = {"parallelism": scenario["parallelism"]} if "parallelism" in scenario else {}
     works = what_trains(
         facts=facts,
         framework=framework,
