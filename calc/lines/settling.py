@@ -110,7 +110,7 @@ def settled_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], objec
 
     The most of something is asked for a format that fits; what runs is asked of models of the last two years.
     """
-    if question["want"] == "models" and question.keys().isdisjoint(("model", "models")):
+    if question.get("workload") != "training" and question.get("models", "any") == "any" and "model" not in question:
         return {**question, "models": recent()}, None
     if question["want"] != "limit" or "weights" in question or question.get("workload") == "training":
         return dict(question), None
