@@ -36,7 +36,8 @@ from calc.calculators.planned import (
 from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
-from calc.lines.settling import recent
+from calc.catalog import catalog
+from calc.planner.wanted import recent
 from calc.scenario.fields import USUAL
 
 SPENT = {"buy": "price", "rent": "price_per_month"}  # limits of a question
@@ -89,7 +90,7 @@ def question(read: dict[str, object]) -> dict[str, object]:
     pay = str(spent["pay"])
     limits |= {SPENT[pay]: spent["money"], pay: True}
     read.setdefault("weights", "any")
-    return {"want": "hardware", "models": recent(), "need": need, "limits": limits, **read}
+    return {"want": "hardware", "models": recent(catalog()), "need": need, "limits": limits, **read}
 
 
 def headline(report: Report) -> Verdict:
