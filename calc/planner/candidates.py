@@ -76,7 +76,7 @@ def places(question: Question, facts: Catalog) -> Iterator[Place]:
                 for one in tried
                 for divided in (*attended_apart(question, facts, together, read[str(one.model)], engine=one.engine), {})
             ]
-        make = partial(candidates_on, question, facts, together, tried, read, order=order)
+        make = partial(candidates_on, question, facts, together, tried=tried, read=read, order=order)
         yield Place(together, sum(len(one.held) for one in tried), make)
         order += len(tried)
 
@@ -104,9 +104,9 @@ def candidates_on(
     question: Question,
     facts: Catalog,
     together: Devices,
+    *,
     tried: Iterable[Try],
     read: Mapping[str, Architecture | None],
-    *,
     order: int,
 ) -> Iterator[Candidate]:
     """Iterate over what is tried on so many devices of a kind."""
