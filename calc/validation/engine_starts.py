@@ -59,9 +59,10 @@ EAGER = {
 # prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang first tokens of eleven sources
 # imply 59 ms in the middle. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
 # give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. The one for MXFP4 takes as
-# much longer (ROCm/triton#970: 82 microseconds for one of two products that have 50). Other products in blocks
-# by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did between
-# steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
+# much longer (ROCm/triton#970: 82 microseconds for one of two products that have 50). On B200 vLLM took Triton's until
+# 0.11, by the tables 1.3 to 2.2 times as slow, and 1.7 times more while reading by SGLang's rows. Other products in
+# blocks by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did
+# between steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate. Its
@@ -80,6 +81,9 @@ OWN = {
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
     | {"expert_reading_factor_mxfp4@CDNA 3": 2.8, "expert_reading_factor_mxfp4@CDNA 3 aiter@0.21": 2.8}
+    | {"expert_reading_factor_fp8@Blackwell data-center@0.8.4": 2.4}
+    | {"expert_reading_factor_bf16@Blackwell data-center@0.8.4": 2.1}
+    | {"expert_factor_fp8@Blackwell data-center@0.8.4": 2.2, "expert_factor_bf16@Blackwell data-center@0.8.4": 2.0}
     | {"matrix_factor_w4a16@consumer": 1.0}
     | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0}
     | {"sequence_s@0.5": 5.4e-5}
