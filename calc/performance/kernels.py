@@ -5,7 +5,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, KernelLaw
-from calc.performance.collectives import ALL_REDUCE, RING, step_count
+from calc.performance.collectives import ALL_REDUCE, ALL_TO_ALL, RING, SEND, step_count
 from calc.performance.device_laws import (
     DECODE,
     EXPERTS,
@@ -246,7 +246,11 @@ class Kernels(DeviceLaws):
         law = self._messages[key]
         if law is None:
             joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
-            return transfer(kind, joined=joined_by, message_bytes=size, copies=operation.copies).seconds
+            seconds = transfer(kind, joined=joined_by, message_bytes=size, copies=operation.copies).seconds
+            if joined_by.machines > 1 and joined_by.inside > 1 and kind not in (ALL_TO_ALL, SEND):
+                # A ring passes all that it sends through each machine, too.
+                return max(seconds, self.collective(operation._replace(ranks=joined_by.inside)))
+            return seconds
         steps = step_count(kind, ranks=ranks, algorithm=RING)
         return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)
 

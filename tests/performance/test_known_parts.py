@@ -10,7 +10,7 @@ from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.placement import Placement
-from calc.performance.collectives import ALL_REDUCE, TREE
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, TREE
 from calc.performance.copies import copies_of_cache
 from calc.performance.exchanges import CONTEXT, DATA, EXPERT, PIPELINE, TENSOR, stride
 from calc.performance.fabric import joined
@@ -143,6 +143,16 @@ def test_messages_between_machines_wait_for_the_network(ranks: int, between: boo
     way = transfer(ALL_REDUCE, joined=group, message_bytes=1000)
     assert (group.machines > 1) == between == (way.steps_between > 0)
     assert way.seconds > (20e-6 if between else 0)
+
+
+@pytest.mark.parametrize("kind", [ALL_REDUCE, ALL_GATHER])
+def test_a_ring_over_machines_is_no_sooner_than_within_one(kind: str) -> None:
+    """It passes through each machine: sixteen T4 in two share the PCIe of each, as no data sheet says."""
+    device = kernels(FACTS.accelerator("t4-16gb"))
+    assert device is not None
+    within, over = (device.collective(Collective("Sum", kind, 1e8, ranks, group=DATA)) for ranks in (8, 16))
+    sheet = transfer(kind, joined=joined(device.accelerator, ranks=16), message_bytes=1e8).seconds
+    assert sheet < within == over
 
 
 def test_the_most_of_products_is_the_largest_share() -> None:
