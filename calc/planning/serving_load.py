@@ -9,7 +9,7 @@ from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
-from calc.planning.serving_report import Report
+from calc.planning.serving_report import Report, state_slots
 from calc.units import show_count, show_number
 
 LITTLE = "little-law"
@@ -81,8 +81,8 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
     """Return what one data-parallel rank is asked for: its share of the requests, in the slots that fit."""
     layout, values = served.layout, served.serving.engine.values
     slots = float(served.serving.most_running)
-    if served.most:
-        slots = min(slots, served.most / layout.data)
+    if served.most and served.most / layout.data < slots:
+        slots = min(slots, held_at_once(served, question.output_tokens))
     return Load(
         concurrency=max(concurrency / layout.data, 1.0),
         slots=slots,
@@ -96,6 +96,20 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
         mixes=mixes,
         spread=LENGTH_SPREAD if served.serving.length_spread is None else served.serving.length_spread,
     )
+
+
+def held_at_once(served: Served, output_tokens: int) -> float:
+    """Return the sequences that a data-parallel rank holds, as they follow each other.
+
+    Where an engine lets a request in as soon as there is room for its prompt, answers are half written as a mean;
+    otherwise each has room for all of it.
+    """
+    most = (served.most or 0) / served.layout.data
+    if served.runtime.pool is None or served.serving.engine.values.get("reserves_answers"):
+        return most
+    demand = served.demand._replace(tokens=served.demand.tokens - output_tokens // 2, sequences=1)
+    found = served.serving.most_sequences(demand, served.layout._replace(data=1))
+    return max(min(float(found), state_slots(served)), most)
 
 
 def figures(found: State, load: Load, busy: int, *, step: float, first: float) -> list[tuple[str, float, float]]:

@@ -114,6 +114,34 @@ def test_a_steady_state_is_what_a_run_comes_to() -> None:
 
 
 @pytest.mark.parametrize(
+    ("concurrency", "output", "spread", "near"),
+    [
+        (
+            64,
+            128,
+            0.0,
+            1.3,
+        ),  # more prompts behind one step than the next can take: 0.26 of the run's without their wait
+        (256, 128, 0.0, 1.3),
+        (64, 1024, 0.0289, 1.3),
+        (256, 1024, 0.2, 2.0),  # more than memory holds at full length, and less than it holds half written: 14 times
+    ],
+)
+def test_first_tokens_wait_as_in_a_run(concurrency: int, output: int, spread: float, near: float) -> None:
+    """Prompts of 1,024 tokens along with decoding: of answers that end together, and with a cache that fills."""
+    lengths = [
+        {"least": round(n * (1 - sqrt(3) * spread)), "most": round(n * (1 + sqrt(3) * spread))} for n in (1024, output)
+    ]
+    named = dict(zip(("prompt_tokens", "output_tokens"), lengths if spread else (1024, output), strict=True))
+    steady = speed(prompt_tokens=1024, output_tokens=output, concurrency=concurrency, length_spread=spread)
+    run = {"requests": 8 * concurrency, "concurrency": concurrency, "lengths": named}
+    events = speed(prompt_tokens=1024, output_tokens=output, arrivals=run)
+    first = "time_to_first_token_s"
+    assert 1 / near < steady[first]["typical"] / events[first]["typical"] < near
+    assert steady["output_tokens_per_s"]["typical"] == pytest.approx(events["output_tokens_per_s"]["typical"], rel=0.1)
+
+
+@pytest.mark.parametrize(
     ("ranks", "dense", "least", "most"),
     [(1, 0.5, 1.0, 1.0), (8, 1e-4, 8.0, 8.0), (8, 2.0, 2.3, 2.6), (8, 64.0, 1.2, 1.3)],
 )
