@@ -126,7 +126,8 @@ class Kernels(DeviceLaws):
         law = self._experts.get(operation.kernel) or self._experts_law(operation.kernel)
         rows, ranks = operation.tokens * operation.active, operation.ranks
         if ranks > 1 and self.engine:  # in training a loss evens loads out
-            rows *= busiest_rank(experts=operation.experts * ranks, ranks=ranks, tokens=operation.tokens)
+            experts, tokens, balanced = operation.experts * ranks, operation.tokens, operation.balanced
+            rows *= busiest_rank(experts=experts, ranks=ranks, tokens=tokens, balanced=balanced)
         starts = 0.0
         if self.own.experts_in_turn and operation.kernel in UNPACKED:
             plain = self._products.get(PLAIN) or self._product_law(PLAIN)
@@ -257,8 +258,8 @@ class Kernels(DeviceLaws):
     def is_own(self, operation: Collective) -> bool:
         """Return whether an engine sends a message by a kernel of its own, where it has one beside a library's.
 
-        What is added up and not too large is, among ranks that reach each other. Tokens go to their experts by NCCL or
-        as fast: no server takes DeepEP's kernels unless it is told to.
+        What is added up and not too large is, among ranks that reach each other. Tokens go to their experts as fast as
+        by NCCL.
         """
         small = operation.kind == ALL_REDUCE and operation.message_bytes <= self.own.sum_bytes
         return small and self.joined_ranks(operation.group, operation.ranks).direct
