@@ -22,6 +22,11 @@ class ExpertRanks(NamedTuple):
     once: bool = False  # a token goes once to each rank that has any of its experts, not to each expert
     casts: frozenset[str] = frozenset()  # kernels whose operands are sent in their own format
     balanced: bool = False
+    busy: int = 0  # replicas that have a request, where some have none; 0: all
+
+    def replicas(self, joined: int) -> int:
+        """Return of how many replicas the tokens differ: those without a request all pass the same one along."""
+        return min(self.busy + 1, joined) if self.busy else joined
 
     def copies(self, active: int, ranks: int) -> float:
         """Return how many copies of a token leave a rank, if its experts are on any of them alike."""

@@ -112,7 +112,7 @@ def divided(segment: Segment, context: int) -> int:
 def experts_of(group: ExpertMatrices, model: RankModel, tokens: float) -> Experts:
     """Return the routed experts' products. Expert ranks are tensor ranks, or join the tokens of several data ranks."""
     layout = model.layout
-    together = tokens * max(1, layout.expert // layout.tensor)
+    together = tokens * model.expert_ranks.replicas(max(1, layout.expert // layout.tensor))
     active = group.active / layout.expert
     share = 1.0 - (1.0 - group.active / group.total) ** together
     rows = together * active

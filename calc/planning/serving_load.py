@@ -1,5 +1,6 @@
 """The speeds of a server under load, with their working: what a report says of `concurrency` requests at a time."""
 
+from math import ceil
 from typing import NamedTuple
 
 from calc.derivation import Step
@@ -24,11 +25,16 @@ class Server(NamedTuple):
 
     def at(self, concurrency: float) -> State:
         """Return the steady state with so many requests in the server, of a rank that has one at least."""
-        return steady_state(self.passes, self.load_at(concurrency))
+        return steady_state(busy_passes(self.passes, self.load, concurrency, self.ranks), self.load_at(concurrency))
 
     def load_at(self, concurrency: float) -> Load:
         """Return what a rank is asked for with so many requests in the server."""
         return self.load._replace(concurrency=max(concurrency / self.ranks, 1.0))
+
+
+def busy_passes(passes: Passes, load: Load, concurrency: float, ranks: int) -> Passes:
+    """Return the passes of a server with so many requests at a time: with fewer than data ranks some have none."""
+    return passes.with_busy(ceil(concurrency)) if load.ranks > 1 and concurrency < ranks else passes
 
 
 def server_of(served: Served, output_tokens: int, cached_tokens: int) -> Server | None:

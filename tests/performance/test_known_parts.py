@@ -18,7 +18,7 @@ from calc.performance.fabric import joined
 from calc.performance.forward import Segment, forward
 from calc.performance.host_part import host_models
 from calc.performance.kernels import kernels
-from calc.performance.operations import Attention, Collective, Counted, Product, Recurrence
+from calc.performance.operations import Attention, Collective, Counted, Experts, Product, Recurrence
 from calc.performance.processor import processor_law, processor_s
 from calc.performance.rank_layers import STATE_FLOPS
 from calc.performance.rank_model import rank_model
@@ -78,6 +78,17 @@ def test_how_tokens_get_to_their_experts(values: dict[str, float], ranks: int, s
     sent_by = [(one, times) for one, times in listed if isinstance(one, Collective)]
     messages = [(one.kind, one.message_bytes) for one, times in sent_by for _ in range(round(times / model.layers))]
     assert messages == [(kind, pytest.approx(2048 * size)) for kind, size in sent]
+
+
+def test_replicas_without_a_request_pass_the_same_token_along() -> None:
+    """With two of eight busy there are three tokens that differ: fewer experts are read than by one of each."""
+    model = rank_of("qwen3-30b-a3b", data=8, expert=8)
+    few = model._replace(expert_ranks=model.expert_ranks._replace(busy=2))
+    tokens = [
+        next(one.tokens for one, _ in forward(each, Segment(1.0, 1, 100, 1.0)) if isinstance(one, Experts))
+        for each in (few, model, few._replace(expert_ranks=few.expert_ranks._replace(busy=7)))
+    ]
+    assert tokens == [3, 8, 8]
 
 
 def test_operands_are_sent_in_their_own_format() -> None:

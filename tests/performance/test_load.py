@@ -113,6 +113,20 @@ def test_a_steady_state_is_what_a_run_comes_to() -> None:
         assert steady[name]["typical"] == pytest.approx(events[name]["typical"], rel=near)
 
 
+def test_fewer_requests_than_replicas_read_fewer_experts() -> None:
+    """Of eight replicas that share experts: with each more that has a request, each token takes longer."""
+    fields = {
+        "model": "qwen3-30b-a3b",
+        "parallelism": {"data": 8, "expert": 8},
+        "prompt_tokens": 64,
+        "output_tokens": 64,
+    }
+    found = [speed(**fields, concurrency=count)["time_per_output_token_s"]["typical"] for count in (1, 2, 4, 8)]
+    assert found == sorted(found) and found[0] < 0.95 * found[-1]
+    run = {"requests": 16, "concurrency": 1, "lengths": {"prompt_tokens": 64, "output_tokens": 64}}
+    assert speed(**fields, arrivals=run)["time_per_output_token_s"]["typical"] == pytest.approx(found[0], rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("concurrency", "output", "spread", "near"),
     [
