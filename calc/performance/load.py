@@ -131,12 +131,7 @@ def apart_of(load: Load, running: float, *, steps: float, step_s: float) -> floa
     if not load.closed:
         return 1.0
     taken = (load.request_s + running * load.between_s) / (steps * step_s)
-    return min(max(spread_apart(load), taken, 1.0 / steps), 1.0)
-
-
-def spread_apart(load: Load) -> float:
-    """Return the share of an answer's seconds over which even lengths of such a deviation end."""
-    return sqrt(12.0) * load.spread
+    return min(max(sqrt(12.0) * load.spread, taken, 1.0 / steps), 1.0)
 
 
 def passes_met(ranks: int, dense: float) -> float:
@@ -158,9 +153,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     for whichever of them reads a prompt.
 
     Where decoding waits while prompts are read, and reading those that come together takes longer than they lie apart,
-    they wait for one another. Where both share a step and more answers of one length end with one than it can take
-    prompts along, others end while the next requests are on their way, a step's worth with each: all these are read
-    before. A request alone waits for none, and no step decodes less than one sequence.
+    they wait for one another. A request alone waits for none, and no step decodes less than one sequence.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
     taken = int(decoding) * passes.queries if load.mixes else 0
@@ -171,22 +164,13 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     plain = passes.time(step)
     tokens = max(output - 1, 1)
     steps = tokens / passes.expected
-    piece = passes.prompt(
-        sequences=1.0, tokens=max(round(prompt / chunks), 1), before=load.cached_tokens + (prompt - chunk) // 2
-    )
-
-    def carried(step_s: float) -> tuple[float, float, float, PassTime]:
-        """Return how far apart prompts come, how many in a step, are read together, and in what, of such steps."""
-        apart = apart_of(load, decoding, steps=steps, step_s=step_s)
-        dense = arrivals / apart  # prompts a step, while they come
-        together = 1.0 if dense < RARE else dense / (1.0 - exp(-dense))
-        together = max(min(together, room / chunk), 1.0)
-        pieces = piece._replace(sequences=together)
-        return apart, dense, together, passes.time(step, pieces) if load.mixes else passes.time(pieces)
-
-    apart, dense, together, carrying = carried(plain.total)
-    if load.closed and load.mixes and apart > spread_apart(load):  # as client and front end take them, in longer steps
-        _, dense, together, carrying = carried(carrying.total)
+    apart = apart_of(load, decoding, steps=steps, step_s=plain.total)
+    dense = arrivals / apart  # prompts a step, while they come
+    together = 1.0 if dense < RARE else dense / (1.0 - exp(-dense))
+    together = max(min(together, room / chunk), 1.0)
+    before = load.cached_tokens + (prompt - chunk) // 2
+    piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
+    carrying = passes.time(step, piece) if load.mixes else passes.time(piece)
     stages = passes.layout.pipeline
     read_s = (max(carrying.total - plain.total, 0.0) if load.mixes else carrying.total) / stages  # by each of them
     # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
@@ -201,16 +185,14 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     between = plain.total + met * extra
     service = chunks * (plain.total + extra if load.mixes else extra)
     queueing = min(busy / (2.0 * (1.0 - busy)), load.others / 2.0) * service
-    wave, group = 0.0, 1.0 / max(spread_apart(load) * steps, 1.0)  # of prompts, behind answers that end with one step
-    if load.closed and load.mixes and dense >= room / chunk:
-        behind = min(load.request_s / plain.total, (decoding * chunks / together - 1.0) / 2.0)
-        wave = group * behind * service / chunks * load.meets
-    elif load.closed and not load.mixes:
+    wave = 0.0
+    if load.closed and not load.mixes:
         reading = each * extra * steps  # of all prompts, in the time of an answer
         queueing = min(queueing, reading / 2.0)
+        group = 1.0 / max(sqrt(12.0) * load.spread * steps, 1.0)  # of them, which follow answers that end with one step
         wave = max(group * reading - load.request_s - group * decoding * load.between_s, 0.0) / 2.0 * load.meets
         between -= wave / steps
-    queueing = max(queueing - wave, 0.0)
+        queueing = max(queueing - wave, 0.0)
     token_s = between / passes.expected
     return State(
         running=decoding,
