@@ -216,7 +216,7 @@ def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, 
             )
     if layout.expert > layout.tensor:
         for group, count in model.experts:
-            found += exchanged(group, model, tokens[DECODER] / layout.tensor, count)
+            found += exchanged(group, model, tokens=tokens[DECODER] / layout.tensor, layers=count)
     if layout.context > 1:
         found += context_messages(model, segments)
     if layout.pipeline > 1:
@@ -225,7 +225,7 @@ def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, 
     return found
 
 
-def exchanged(group: ExpertMatrices, model: RankModel, tokens: float, layers: int) -> list[Counted]:
+def exchanged(group: ExpertMatrices, model: RankModel, *, tokens: float, layers: int) -> list[Counted]:
     """Return how tokens of a rank get to the experts of layers on others, and what these answer back, in 16 bit."""
     ranks, way = model.layout.expert, model.expert_ranks
     there = tokens * group.k * way.sent_bytes(group.kernel, model.element_bytes)
