@@ -50,6 +50,7 @@ class Experts(NamedTuple):
     weight_bytes: float  # of the experts that are touched
     io_bytes: float
     ranks: int = 1  # that a layer's experts are divided over, and that wait for the busiest of them
+    balanced: bool = False  # experts are placed by what they have to do
 
     @property
     def flops(self) -> float:

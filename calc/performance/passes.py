@@ -52,6 +52,10 @@ class Passes(NamedTuple):
         """New tokens of a sequence in a step: the next one, and those that are drafted."""
         return 1 + self.draft.tokens if self.draft else 1
 
+    def with_busy(self, replicas: int) -> "Passes":
+        """Return the passes where so few replicas that share experts have a request."""
+        return self._replace(model=self.model._replace(expert_ranks=self.model.expert_ranks._replace(busy=replicas)))
+
     def is_step(self, segment: Segment) -> bool:
         """Return whether a segment is decoding."""
         return segment.queries == self.queries and not segment.encoding
