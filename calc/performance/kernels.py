@@ -35,6 +35,7 @@ from calc.performance.kernel_laws import (
     tiled_rows,
 )
 from calc.performance.operations import (
+    UPDATE_KERNELS,
     Attention,
     Collective,
     Copy,
@@ -221,7 +222,7 @@ class Kernels(DeviceLaws):
         law = self._streams.get(RECURRENCE) or self._stream_law(RECURRENCE)
         return stream_s(
             law,
-            launches=operation.launches,
+            launches=UPDATE_KERNELS,
             flops=operation.flops,
             moved_bytes=operation.state_bytes,
             steps=operation.tokens / operation.sequences,

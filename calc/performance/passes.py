@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
+from calc.memory.device_sizes import attention_ranks
 from calc.memory.drafts import Draft
 from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
@@ -90,6 +91,17 @@ class Passes(NamedTuple):
             return found
         return found._replace(drafts=tuple(self.drafted(segments)))
 
+    @property
+    def records_prompts(self) -> bool:
+        """Whether prompts are replayed as pieces of a graph: where an engine has such, of a model of text alone.
+
+        None where adapters are served, or where ranks have whole layers or requests of their own.
+        """
+        layout, architecture = self.layout, self.demand.architecture
+        alike = layout.pipeline == layout.context == 1 and attention_ranks(layout) == layout.tensor
+        plain = self.adapters is None and architecture.alone is architecture
+        return bool(self.schedule.prompt_graphs) and alike and plain
+
     def operations(self, segments: tuple[Segment, ...]) -> Pass:
         """Return the operations of a pass on devices, those of adapters too."""
         found = forward(self.model, *segments)
@@ -135,6 +147,7 @@ class Passes(NamedTuple):
             sequences=sequences,
             decoding=decoding if captured else 0.0,
             queries=self.queries,
+            in_pieces=self.records_prompts and decoding == 0.0,
         )
         if self.layout.pipeline == 1:
             return found

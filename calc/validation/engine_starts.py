@@ -56,8 +56,9 @@ EAGER = {
 # limit of power, and its clock falls (https://www.thonking.ai/p/strangely-matrix-multiplications). Consumer cards
 # multiply 16 bit at half the professional rate, stay below that limit, and keep their clock; so do A100s, with twice
 # the power for each operation a second that H100s have. Of first tokens that come 58 to 76 ms after 1,024-token
-# prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang first tokens of eleven sources
-# imply 59 ms in the middle. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
+# prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang a pass of DeepSeek-V3 over one
+# token takes 83 ms where the host launches its 2,500 kernels (sglang#12160), and first tokens of models with few layers
+# come after 11 to 32 ms. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
 # give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. The one for MXFP4 takes as
 # much longer (ROCm/triton#970: 82 microseconds for one of two products that have 50). On B200 vLLM took Triton's until
 # 0.11, by the tables 1.3 to 2.2 times as slow, and 1.7 times more while reading by SGLang's rows. Other products in
@@ -89,7 +90,7 @@ OWN = {
     | {"sequence_s@0.5": 5.4e-5}
     | {"launch_s_uncompiled": 5e-5, "launch_s_uncompiled@V0": 2e-5},
     "sglang": SUSTAINED
-    | {"request_s": 0.06, "expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
+    | {"request_s": 0.03, "expert_launches": 2.0, "launch_s": 3.3e-5, "product_launches_quantized": 2.0},
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and

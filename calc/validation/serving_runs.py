@@ -102,6 +102,8 @@ def pools_of(row: Row) -> dict[str, Any]:
 
 def weights_of(row: Row) -> str:
     """Return the number format of a server's weights."""
+    if row["products"] == "fp8_block":
+        return "fp8-block"
     return {"fp8": "fp8", "fp4": FOUR_BITS.get(row["model"], "nvfp4"), "": "bf16"}[row["precision"]]
 
 

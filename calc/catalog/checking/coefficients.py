@@ -110,6 +110,7 @@ BOUNDS: dict[str, Bound] = {
     "held_hidden_states": ("", 0, 16),
     "host_bandwidth": ("bytes_per_s", 1e9, 1e12),
     "chunk_over_ranks": ("", 0, 1),
+    "prompt_graphs": ("", 0, 1),
     **dict.fromkeys(("copy_factor", "emulated_factor"), ("", 1, 10)),
     "crossing_s": ("seconds", 0, 1e-3),
     "key_walk_s": ("seconds", 0, 1e-6),
