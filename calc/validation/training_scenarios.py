@@ -60,6 +60,7 @@ NETWORKS = (
     ("4x100Gb RoCE", 50.0),
     ("4 Omni-Path links of 100 Gb/s", 50.0),
     ("100 Gb/s IB", 12.5),
+    ("4x200Gb RDMA", 100.0),
     ("Slingshot of 200 Gb/s a GPU", 200.0),
 )  # Gb/s of a device, of eight in a machine
 
