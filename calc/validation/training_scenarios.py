@@ -144,6 +144,8 @@ def check(row: Row) -> None:
     """Raise SkipError with the reason where a row has no speed of a device, or is not to be trusted."""
     if row["confidence"] == "low":
         raise SkipError("its source leaves open what was run")
+    if "rowwise" in row["dtype"]:
+        raise SkipError("a scale for each row: kernels of their own and exchanges in 16 bit, which no field says")
     if "all tokens" in row["notes"]:
         raise SkipError("Transformers gives all tokens to all experts of Llama 4, which no field says")
     if not row["tokens_per_s_per_gpu_derived"]:
