@@ -136,6 +136,7 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
     by_xla = reader.take("compile") == XLA
     compiled = True if by_xla else reader.open_flag("compile", USUAL)
     varied = reader.open_flag("varied_lengths", UNKNOWN)
+    loss = reader.option("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED))
     attention, mask = reader.option("attention", ATTENTIONS), reader.flag("padding_mask")
     plan = Plan(
         architecture=architecture,
@@ -154,6 +155,7 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
             flash=attention != EAGER and keeps_no_scores(architecture, scheme, mask=mask),
             mask=mask,
             compiled=usually_compiled(scheme, layout) if compiled is None else compiled,
+            casts_apart=loss == FUSED,
             unpacks=method.base.bits < WHOLE_BITS,
             all_gradients=method.all_gradients,
             gathered=reader.flag("gathered_inputs_kept"),
@@ -165,7 +167,7 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         compile_stated=compiled is not None,
         by_xla=by_xla,
         loss_compiled=compiled is not False,
-        cross_entropy=reader.option("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED)),
+        cross_entropy=loss,
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
         reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",

@@ -61,6 +61,8 @@ NETWORKS = (
     ("4 Omni-Path links of 100 Gb/s", 50.0),
     ("100 Gb/s IB", 12.5),
     ("4x200Gb RDMA", 100.0),
+    ("four ports of 200 Gb/s for eight", 100.0),
+    ("network of 200 GB/s a machine", 200.0),
     ("Slingshot of 200 Gb/s a GPU", 200.0),
 )  # Gb/s of a device, of eight in a machine
 
