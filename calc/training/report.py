@@ -95,7 +95,7 @@ def works_of(asked: Asked, facts: Catalog) -> Runs:
         base=plan.method.base.id,
         precision=plan.scheme.id if "precision" in asked.reader.given else None,
         layout=plan.layout,
-        shares=plan.stage_of_zero > 0,
+        sharding=str(asked.filled["sharding"]),
     )
 
 
