@@ -217,7 +217,7 @@ def at_first_sight(kind: str) -> dict[str, float]:
     """Return the errors of rows that were written down before they were predicted, as they were before any mending.
 
     Those of inference are what commit 9b267f1f predicts, those of training what c27276ee, a55ecd86,
-    e5cc341d and 63e38733 do.
+    e5cc341d and 6c1b6c50 do.
     """
     return {row["id"]: float(row["error"]) for row in read_rows(FIRST_SIGHT) if row["kind"] == kind}
 
