@@ -10,6 +10,8 @@ DIVISION = "division"
 ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION)
 DIVIDED = ("tensor", "expert")  # degrees of parallelism that not every engine has, as facts on divisions name them
 TRAINED_APART = ("tensor", "pipeline", "context", "expert")  # those that not every framework of training has
+UNSHARDED = "none"
+STATES_ALONE = "zero-1"  # sharding that divides the optimizer's states and nothing else
 REPLICATED = "replicas"  # of what tensor ranks divide, where data ranks do not share its states
 TRAINING = "training"  # in place of an engine: libraries that all frameworks train with
 YES, NO, MAYBE = "yes", "no", "maybe"
@@ -25,7 +27,7 @@ class Support(NamedTuple):
     about: str  # one of ABOUT
     names: tuple[
         str, ...
-    ]  # number formats, families, precisions of training, TRAINED_APART, or REPLICATED; empty for all
+    ]  # number formats, families, precisions of training, TRAINED_APART, STATES_ALONE or REPLICATED; empty for all
     where: tuple[str, ...]  # makers and architectures of devices; empty for all
     kinds: tuple[str, ...]  # segments of devices; empty for all
     families: tuple[str, ...]  # of which a fact about something else is; empty for all

@@ -21,11 +21,15 @@ class Pace:
 
     def __init__(self, plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> None:
         self.trainer, self.generation, self.values = plan.trainer, accelerator.architecture, values
-        self.overlap = self.of("overlap")
+        self.overlap, self.links = self.of("overlap"), self.of("link_share")
         self.tensor_hidden = self.of("tensor_hidden_in_pieces" if plan.tensor_overlap else "tensor_hidden")
         self.kernel_s = self.of("fused_kernel_s" if plan.choices.compiled else "kernel_s")
         self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
-        attention = self.of("unpaged_share") if plan.choices.flash else 1.0
+        share = self.of(PRODUCT_SHARE)
+        products = kept_of_products(accelerator, share, values)
+        attention = products / share  # its laws hold at the same clock
+        if plan.choices.flash:
+            attention *= self.of("unpaged_share")
         if plan.choices.flash and plan.scheme.compute < FP32 and plan.attention_kernel != NEWEST_TILES:
             attention *= self.of("flash_2_share")
             if plan.attention_kernel == FIRST_TILES:
@@ -34,7 +38,7 @@ class Pace:
             attention *= self.of("ring_share")
         base = plan.method.base.id.partition("-")[0]
         self.shares = {
-            PRODUCTS: kept_of_products(accelerator, self.of(PRODUCT_SHARE), values),
+            PRODUCTS: products,
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),

@@ -133,7 +133,7 @@ def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBa
         device=device,
         launch=whole.launches * pace.kernel_s,
         waiting=waiting,
-        behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True),
+        behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) / pace.links,
         copied=pace.seconds(whole, COPIED),
         last=sent_s(of.reduced.sent, others=True),
         backward_share=1 - pace.seconds(of.forward, *ON_DEVICE) / max(device, 1e-12),

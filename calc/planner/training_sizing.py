@@ -26,7 +26,8 @@ from calc.scenario.reader import Reader
 from calc.service.host import DESKTOP_BYTES
 from calc.training.fields import DEFAULTS
 from calc.training.frameworks import presets_of
-from calc.training.reading import precision_on, read_training
+from calc.training.precision import precision_on
+from calc.training.reading import read_training
 
 PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token at least: a frozen one has no gradient
 OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # on which a plan depends by its precision alone

@@ -79,7 +79,7 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
         base=read_format(stored, "base_weights", facts)[0].id,
         precision=precision if isinstance(precision, str) else None,
         layout=read_layout(Reader(divided))[0] or Layout(),
-        shares=scenario.get("sharding", "none") != "none",
+        sharding=str(scenario.get("sharding", "none")),
     )
     return does_not_run(framework or RUNNER, works) if works.runs is False else None
 

@@ -23,8 +23,10 @@ from calc.catalog.support import (
     NO,
     PRECISION,
     REPLICATED,
+    STATES_ALONE,
     TRAINED_APART,
     TRAINING,
+    UNSHARDED,
     YES,
     Support,
 )
@@ -203,13 +205,13 @@ def what_trains(
     base: str,
     precision: str | None,
     layout: Layout = ONE_DEVICE,
-    shares: bool = True,
+    sharding: str = "zero-3",
 ) -> Runs:
     """Return what keeps a framework from training: with frozen weights in a format, in a precision, in a layout.
 
-    `shares` says whether data ranks share the states of the model. None where nothing is known to. Facts are those on
-    the framework, on what it is built on, and on the libraries of all. A precision that nobody states is what the
-    framework takes on that device, which runs.
+    `sharding` says what data ranks share of the model. None where nothing is known to. Facts are those on the
+    framework, on what it is built on, and on the libraries of all. A precision that nobody states is what the framework
+    takes on that device, which runs.
     """
     place = place_of(device)
     known = [fact for name in built_on(framework, facts) for fact in facts.support(name) if fact.holds_in("")]
@@ -217,7 +219,8 @@ def what_trains(
     found += stated_of(known, FORMAT, (base,), place)
     found += stated_of(known, PRECISION, (precision,) if precision else (), place)
     divided = [name for name in TRAINED_APART if getattr(layout, name) > 1]
-    divided += [REPLICATED] if layout.tensor > 1 and layout.data > 1 and not shares else []
+    divided += [REPLICATED] if layout.tensor > 1 and layout.data > 1 and sharding == UNSHARDED else []
+    divided += [STATES_ALONE] if layout.data * layout.context > 1 and sharding == STATES_ALONE else []
     found += stated_of(known, DIVISION, tuple(divided), place)
     stated = because_of([fact for fact in found if fact is not None])
     if stated[NO]:

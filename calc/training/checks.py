@@ -89,7 +89,7 @@ def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | N
     if context_limit and plan.tokens > context_limit:
         message = f"{plan.tokens:,} tokens are more than the {context_limit:,} that the model is made for"
         found.append(Warn("context-beyond-trained", message, "sequence_tokens"))
-    if plan.stage_of_zero and plan.shard_ranks == 1:
+    if plan.stage_of_zero and plan.shard_ranks == 1 and "parameters" not in plan.offload:
         message = "nothing is divided: there is one data-parallel rank"
         found.append(Warn("sharding-without-ranks", message, "sharding", INFO))
     if plan.method.optimizer.kind == FACTORED and plan.stage_of_zero:

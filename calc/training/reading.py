@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import COST, EVEN
 from calc.catalog import Catalog
-from calc.catalog.records import Accelerator, Mixture, NumberFormat
+from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Method
@@ -31,32 +31,35 @@ from calc.memory.training.plan import (
 from calc.memory.training.run import Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
-from calc.planning.support import trains_in
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import MOST_DEGREE
-from calc.scenario.formats import read_format
 from calc.scenario.layout import read_layout
-from calc.scenario.model import read_model
+from calc.scenario.model import ReadModel, read_model
 from calc.scenario.reader import read_price
 from calc.training.adapters import read_adapters
-from calc.training.checks import check_plan
+from calc.training.checks import WHOLE_BITS, check_plan
 from calc.training.fields import (
     ATTENTIONS,
     BITSANDBYTES,
-    DEFAULTS,
     EAGER,
-    GRADIENT_TYPES,
     METHODS,
     MOST_BATCH,
     MOST_SEQUENCE,
     OFFLOADS,
-    QLORA_BASE,
     SHARDING,
     UNKNOWN,
     USUAL,
     TrainingReader,
 )
 from calc.training.frameworks import follow_framework
+from calc.training.precision import (
+    read_adapter_type,
+    read_base,
+    read_gathering,
+    read_gradients,
+    read_reduction,
+    usual_precision,
+)
 
 LEAST_NETWORK, MOST_NETWORK = 0.01, 100_000  # Gb/s
 
@@ -83,45 +86,61 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     reader = TrainingReader(scenario)
     reader.option("workload", ("training",), "training")
     follow_framework(reader, facts)
+    model = read_trained(reader, facts)
+    plan = read_plan(reader, model, facts)
+    tokens_of_run = None
+    if "training_tokens" in reader.given:
+        tokens_of_run = reader.count("training_tokens", most=10**15)
+    check_plan(plan)
+    accelerator = read_accelerator(reader, facts)
+    return Asked(
+        plan=plan,
+        model_id=model.id,
+        model_name=model.name,
+        context_limit=model.context_tokens,
+        accelerator=accelerator,
+        reader=reader,
+        filled=reader.filled,
+        defaults=sorted(set(reader.defaults)),
+        training_tokens=tokens_of_run,
+        network_bytes_per_s=read_network(reader),
+        price_per_hour=read_price(reader, "price_per_hour"),
+        electricity_per_kwh=read_price(reader, "electricity_per_kwh"),
+    )
+
+
+def read_trained(reader: TrainingReader, facts: Catalog) -> ReadModel:
+    """Return the model; raises ScenarioError for one whose training is not modelled."""
     model = read_model(reader.take("model"), facts)
-    architecture, context_limit = model.architecture, model.context_tokens
-    if architecture.convolves:
+    if model.architecture.convolves:
         raise ScenarioError(
             "model", f"{model.name}: what training of layers on grids of their own keeps is not modelled"
         )
-    if not any(kind.tensors for kind in architecture.kinds):
+    if not any(kind.tensors for kind in model.architecture.kinds):
         raise ScenarioError("model", f"{model.name}: has no layer that could be trained")
     reader.filled["model"] = model.written or reader.given["model"]
-    method = reader.option("method", METHODS)
+    return model
+
+
+def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
+    """Return what is trained, how, on how many devices, and what is computed and kept on the way."""
+    architecture, limit = model.architecture, model.context_tokens
+    name = reader.option("method", METHODS)
     reader.presets["precision"] = usual_precision(reader, facts)
     scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
-    scheme = read_adapter_type(reader, scheme, method)
-    gradient_bytes = read_gradients(reader, scheme, method)
-    optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
-    adapters = read_adapters(reader, method, architecture)
-    base, group = read_base(reader, method, scheme, facts)
+    scheme = read_adapter_type(reader, scheme, name)
+    method = read_method(reader, name, scheme, architecture, facts=facts)
     layout, stage_of_zero, shard_ranks = read_division(reader, architecture)
-    tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, context_limit or 2048))
-    all_gradients = reader.flag("frozen_gradients")
+    method = method._replace(expert_shares=expert_shares(layout, stage_of_zero))
+    tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, limit or 2048))
     by_xla = reader.take("compile") == XLA
     compiled = True if by_xla else reader.open_flag("compile", USUAL)
     varied = reader.open_flag("varied_lengths", UNKNOWN)
+    loss = reader.option("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED))
     attention, mask = reader.option("attention", ATTENTIONS), reader.flag("padding_mask")
     plan = Plan(
         architecture=architecture,
-        method=Method(
-            adapters=adapters,
-            base=base,
-            group=group,
-            optimizer=optimizer,
-            updated_bytes=scheme.updated if adapters is None else scheme.adapter,
-            gradient_bytes=gradient_bytes,
-            copy_bytes=scheme.compute,
-            all_gradients=all_gradients,
-            rest_bytes=4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
-            experts_left=not reader.flag("experts_quantized") and base.id in BITSANDBYTES,
-            expert_shares=expert_shares(layout, stage_of_zero),
-        ),
+        method=method,
         scheme=scheme,
         layout=layout,
         stage_of_zero=stage_of_zero,
@@ -136,18 +155,19 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
             flash=attention != EAGER and keeps_no_scores(architecture, scheme, mask=mask),
             mask=mask,
             compiled=usually_compiled(scheme, layout) if compiled is None else compiled,
-            unpacks=base.bits < 16,
-            all_gradients=all_gradients,
+            casts_apart=loss == FUSED,
+            unpacks=method.base.bits < WHOLE_BITS,
+            all_gradients=method.all_gradients,
             gathered=reader.flag("gathered_inputs_kept"),
             narrow_inputs=reader.flag("narrow_inputs_kept"),
             weighted_inside=reader.flag("experts_weighted_inside"),
             weights_kept=reader.flag("gathered_weights_kept"),
-            inputs_kept=method == "qlora" and reader.flag("base_inputs_kept"),
+            inputs_kept=name == "qlora" and reader.flag("base_inputs_kept"),
         ),
         compile_stated=compiled is not None,
         by_xla=by_xla,
         loss_compiled=compiled is not False,
-        cross_entropy=reader.option("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED)),
+        cross_entropy=loss,
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
         reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
@@ -157,7 +177,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         expandable_segments=reader.flag("expandable_segments"),
         context_exchange=reader.option("context_exchange", (RING, HEADS)),
         gather_bytes=read_gathering(reader, scheme),
-        reduced_bytes=read_reduction(reader, scheme, gradient_bytes),
+        reduced_bytes=read_reduction(reader, scheme, method.gradient_bytes),
         narrow_gradients=reader.flag("narrow_gradients_kept"),
         sequence_parallel=reader.flag("sequence_parallel"),
         tensor_overlap=reader.flag("tensor_overlap"),
@@ -165,27 +185,31 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
         stage_split=reader.option("stage_split", (EVEN, COST)),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
-    if plan.checkpointing == SELECTIVE:
-        usual = PER_OPERATION if plan.choices.flash else SCORES
-        plan = plan._replace(selective=reader.option("selective", (PER_OPERATION, SCORES), usual))
-    tokens_of_run = None
-    if "training_tokens" in reader.given:
-        tokens_of_run = reader.count("training_tokens", most=10**15)
-    check_plan(plan)
-    accelerator = read_accelerator(reader, facts)
-    return Asked(
-        plan=plan,
-        model_id=model.id,
-        model_name=model.name,
-        context_limit=context_limit,
-        accelerator=accelerator,
-        reader=reader,
-        filled=reader.filled,
-        defaults=sorted(set(reader.defaults)),
-        training_tokens=tokens_of_run,
-        network_bytes_per_s=read_network(reader),
-        price_per_hour=read_price(reader, "price_per_hour"),
-        electricity_per_kwh=read_price(reader, "electricity_per_kwh"),
+    if plan.checkpointing != SELECTIVE:
+        return plan
+    usual = PER_OPERATION if plan.choices.flash else SCORES
+    return plan._replace(selective=reader.option("selective", (PER_OPERATION, SCORES), usual))
+
+
+def read_method(
+    reader: TrainingReader, name: str, scheme: Scheme, architecture: Architecture, *, facts: Catalog
+) -> Method:
+    """Return what is trained and by what: the whole model or adapters beside a base, and the optimizer."""
+    gradient_bytes = read_gradients(reader, scheme, name)
+    optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
+    adapters = read_adapters(reader, name, architecture)
+    base, group = read_base(reader, name, scheme, facts)
+    return Method(
+        adapters=adapters,
+        base=base,
+        group=group,
+        optimizer=optimizer,
+        updated_bytes=scheme.updated if adapters is None else scheme.adapter,
+        gradient_bytes=gradient_bytes,
+        copy_bytes=scheme.compute,
+        all_gradients=reader.flag("frozen_gradients"),
+        rest_bytes=4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
+        experts_left=not reader.flag("experts_quantized") and base.id in BITSANDBYTES,
     )
 
 
@@ -209,80 +233,6 @@ def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:
     fewer = max(1, layout.expert // layout.tensor)
     states, gradients, weights = (fewer if stage_of_zero >= what else 1 for what in (OPTIMIZER, GRADIENTS, PARAMETERS))
     return states, gradients, weights
-
-
-def type_names(scheme: Scheme) -> dict[int, str]:
-    """Return the names of a scheme's wide and narrow type by their bytes."""
-    return {4: "fp32", 2: "fp16" if scheme.id.startswith("fp16") else "bf16"}
-
-
-def read_adapter_type(reader: TrainingReader, scheme: Scheme, method: str) -> Scheme:
-    """Return the scheme with adapters in the type that is asked for."""
-    if method == "full":
-        if "adapter_dtype" in reader.given:
-            raise ScenarioError("adapter_dtype", 'is for "lora" and "qlora"')
-        return scheme
-    name = reader.option("adapter_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[scheme.adapter])
-    return scheme._replace(adapter=GRADIENT_TYPES[name])
-
-
-def read_gathering(reader: TrainingReader, scheme: Scheme) -> int:
-    """Return the bytes of a parameter as it is gathered: as it computes, unless FSDP has no precision of its own."""
-    return GRADIENT_TYPES[reader.option("gather_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[scheme.compute])]
-
-
-def read_gradients(reader: TrainingReader, scheme: Scheme, method: str) -> int:
-    """Return the bytes of a gradient that waits for the optimizer.
-
-    By default as the scheme has it; sums in FP32 are Megatron-LM's, and ZeRO-2 and ZeRO-3 divide 16-bit ones.
-    """
-    width = scheme.gradient if method == "full" else scheme.adapter
-    divided = reader.given.get("sharding") in ("zero-2", "zero-3", "fsdp")
-    if scheme.master and divided and method == "full":
-        width = scheme.compute
-    return GRADIENT_TYPES[reader.option("gradient_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[width])]
-
-
-def read_reduction(reader: TrainingReader, scheme: Scheme, gradient_bytes: int) -> int:
-    """Return the bytes of a gradient as ranks exchange it: by default as it waits for the optimizer."""
-    return GRADIENT_TYPES[reader.option("reduce_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[gradient_bytes])]
-
-
-def usual_precision(reader: TrainingReader, facts: Catalog) -> str:
-    """Return the precision where nobody says it: the framework's own, or what it is on the device."""
-    usual = str(reader.presets.get("precision", DEFAULTS["precision"]))
-    name, framework = reader.given.get("accelerator"), reader.filled.get("framework")
-    if not isinstance(name, str):
-        return usual
-    return precision_on(facts.accelerator(name), usual, framework=str(framework) if framework else None, facts=facts)
-
-
-def precision_on(device: Accelerator, usual: str, *, framework: str | None, facts: Catalog) -> str:
-    """Return the precision of a device where nobody says it: what is usual, FP16 without BF16, or else FP32."""
-    narrow = "fp16" in device.facts and "bf16" not in device.facts
-    for precision in (usual, "fp16-mixed"):
-        if not (narrow and precision.startswith("bf16")) and trains_in(
-            precision, facts=facts, framework=framework, device=device
-        ):
-            return precision
-    return "fp32"
-
-
-def read_base(reader: TrainingReader, method: str, scheme: Scheme, facts: Catalog) -> tuple[NumberFormat, int | None]:
-    """Return the number format of the stored weights, and a group size that replaces its own."""
-    if method == "full":
-        if "base_weights" in reader.given:
-            raise ScenarioError("base_weights", 'is for "lora" and "qlora"; in full training `precision` says it')
-        return facts.number_format("fp32" if scheme.weight == 4 else "bf16"), None
-    default = QLORA_BASE if method == "qlora" else scheme.base
-    base, group = read_format(reader.take("base_weights", default), "base_weights", facts)
-    if isinstance(base, Mixture):
-        raise ScenarioError("base_weights", f"{base.id} is a mixture of llama.cpp, through which nothing trains")
-    if not isinstance(base, NumberFormat):
-        raise ScenarioError("base_weights", "has the same number format in all blocks; leave `excluded` out")
-    if isinstance(reader.filled["base_weights"], str):
-        reader.filled["base_weights"] = base.id
-    return base, group
 
 
 def read_division(reader: TrainingReader, architecture: Architecture) -> tuple[Layout, int, int]:

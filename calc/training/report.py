@@ -48,9 +48,8 @@ def training_report(
         from calc.training.changes import sized
         from calc.training.repairs import listed_repairs  # a run that fits needs none
 
-        listed = listed_repairs(
-            scenario, plan, asked.accelerator.capacity_bytes, sized(plan, (widest, by_stage), facts)
-        )
+        by_id = {**scenario, "model": asked.filled["model"]}  # which is found at once, at every trial
+        listed = listed_repairs(by_id, plan, asked.accelerator.capacity_bytes, sized(plan, (widest, by_stage), facts))
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
@@ -96,7 +95,7 @@ def works_of(asked: Asked, facts: Catalog) -> Runs:
         base=plan.method.base.id,
         precision=plan.scheme.id if "precision" in asked.reader.given else None,
         layout=plan.layout,
-        shares=plan.stage_of_zero > 0,
+        sharding=str(asked.filled["sharding"]),
     )
 
 

@@ -25,6 +25,7 @@ START = {
     "gptq_unpack_share": 0.1,
     "power_exponent": 0.5,
     "overlap": 0.5,
+    "link_share_fsdp": 0.7,
     "tensor_hidden": 0.2,
     "tensor_hidden_in_pieces": 0.5,
 }

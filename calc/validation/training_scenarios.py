@@ -60,6 +60,9 @@ NETWORKS = (
     ("4x100Gb RoCE", 50.0),
     ("4 Omni-Path links of 100 Gb/s", 50.0),
     ("100 Gb/s IB", 12.5),
+    ("4x200Gb RDMA", 100.0),
+    ("four ports of 200 Gb/s for eight", 100.0),
+    ("network of 200 GB/s a machine", 200.0),
     ("Slingshot of 200 Gb/s a GPU", 200.0),
 )  # Gb/s of a device, of eight in a machine
 
@@ -143,6 +146,8 @@ def check(row: Row) -> None:
     """Raise SkipError with the reason where a row has no speed of a device, or is not to be trusted."""
     if row["confidence"] == "low":
         raise SkipError("its source leaves open what was run")
+    if "rowwise" in row["dtype"]:
+        raise SkipError("a scale for each row: kernels of their own and exchanges in 16 bit, which no field says")
     if "all tokens" in row["notes"]:
         raise SkipError("Transformers gives all tokens to all experts of Llama 4, which no field says")
     if not row["tokens_per_s_per_gpu_derived"]:

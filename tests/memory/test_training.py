@@ -52,6 +52,18 @@ def test_states_of_optimizers(optimizer: str, bytes_each: float) -> None:
     assert each == pytest.approx(bytes_each, abs=0.002)
 
 
+def test_parameters_on_the_host_are_gathered_on_one_device_too() -> None:
+    """A layer of them at a time stands on the device, and the tables, as on each of two; nothing warns of one rank."""
+    asked = {**LARGE, "sharding": "zero-3", "precision": "bf16-mixed", "offload": ["parameters", "optimizer"]}
+    one, two = (estimate({**asked, "accelerators": count}) for count in (1, 2))
+    gathered = [
+        next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "communication_buffers")
+        for report in (one, two)
+    ]
+    assert gathered[0] == gathered[1] > 2 * 2 * 128_256 * 4096
+    assert "sharding-without-ranks" not in {warning["code"] for warning in one["warnings"]}
+
+
 def test_training_has_what_a_limit_and_a_display_leave() -> None:
     """Capacity, headroom and repairs are of that, and the planner asks for it too."""
     asked = {**LARGE, "method": "qlora", "accelerator": "rtx-4090"}

@@ -49,6 +49,14 @@ def test_a_compiled_layer_reads_and_writes_each_tensor_once() -> None:
     assert layer.bytes == (2 * 2 + 2 * 1.25 + 2 * 3 + 2 * 3.5 + 3 * 3.5) * STREAM
 
 
+def test_casts_of_autocast_stand_beside_kernels_written_by_hand() -> None:
+    """Each of five matrices behind a norm reads its input in FP32 and writes it in BF16; compiled none does."""
+    changes = {"precision": "bf16-autocast", "compile": True}
+    (_, (compiled,), _), (_, (by_hand,), _) = moved(**changes), moved(**changes, cross_entropy="fused")
+    assert by_hand.bytes - compiled.bytes == 5 * (4 + 2) * TOKENS * HIDDEN
+    assert by_hand.kernels - compiled.kernels == 5
+
+
 def test_a_stage_in_the_middle_has_neither_table_nor_loss() -> None:
     """Only the first stage looks tokens up, and only the last has logits."""
     assert moved(first=8, last=16)[0] == []

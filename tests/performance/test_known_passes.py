@@ -23,7 +23,7 @@ from calc.performance.rank_model import rank_model
 from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, Clock, Timed, grouped
 from calc.performance.training_pace import Pace
 from calc.performance.training_passes import adapters, casts, computed
-from calc.performance.training_step import micro_batch
+from calc.performance.training_step import micro_batch, prepare, step_time
 from calc.performance.training_update import optimizer_bytes
 from calc.question import read_asked
 from calc.scenario.model import known_architecture
@@ -180,7 +180,7 @@ def test_a_device_with_less_power_lowers_its_clock(device: str, kept: float) -> 
     values = {**FACTS.training_step.values, "power_exponent": 0.5}
     whole, limited = (Pace(plan_of(), FACTS.accelerator(name), values) for name in ("h100-sxm-80gb", device))
     assert limited.shares[PRODUCTS] / whole.shares[PRODUCTS] == pytest.approx(kept)
-    assert limited.shares[ATTENTION] == whole.shares[ATTENTION]
+    assert limited.shares[ATTENTION] / whole.shares[ATTENTION] == pytest.approx(kept)
 
 
 def test_a_device_with_power_to_spare_keeps_its_clock() -> None:
@@ -198,6 +198,20 @@ def test_a_program_that_xla_compiles_keeps_what_others_do() -> None:
         for sharded in ({"compile": True}, {"compile": "xla"}, {"framework": "maxtext"})
     ]
     assert [pace.shares[PRODUCTS] for pace in shares] == [0.6, 0.9, 0.9]
+
+
+def test_gathers_of_fsdp_are_slower_than_alone() -> None:
+    """Half as fast they take twice as long behind computation; gradients of plain replicas are reduced as fast."""
+    behind = {}
+    for sharding in ("none", "fsdp"):
+        prepared = prepare(plan_of(accelerators=8, sharding=sharding), FACTS.accelerator("h100-sxm-80gb"))
+        assert prepared is not None
+        for share in (1.0, 0.5):
+            values = {**FACTS.training_step.values, "link_share_fsdp": share}
+            slowest = step_time(prepared, values).slowest
+            behind[sharding, share] = slowest.behind + slowest.last
+    assert behind["fsdp", 0.5] == pytest.approx(2 * behind["fsdp", 1.0])
+    assert behind["none", 0.5] == behind["none", 1.0] > 0
 
 
 def test_sums_of_tensor_ranks_in_pieces() -> None:

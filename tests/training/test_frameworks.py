@@ -145,6 +145,15 @@ def test_fsdp_and_zero_3_are_two_programs_under_transformers() -> None:
     assert one == other
 
 
+@pytest.mark.parametrize("framework", ["torchtitan", "torchtune", "litgpt", "fsdp-qlora"])
+def test_what_shards_by_fsdp_alone_has_no_zero_1(framework: str) -> None:
+    """It divides gradients with the states at least (zero-2); on one device nothing is divided."""
+    method = {"method": "qlora"} if framework == "fsdp-qlora" else {}
+    runs = {name: report(framework=framework, sharding=name, **method)["runs"] for name in ("zero-1", "zero-2", "fsdp")}
+    assert runs == {"zero-1": False, "zero-2": None, "fsdp": None}
+    assert report(framework=framework, sharding="zero-1", accelerators=1, **method)["runs"] is None
+
+
 def test_names_as_people_write_them() -> None:
     """Names, aliases and ids lead to the same framework; unknown ones are named with the nearest."""
     assert report(framework="Hugging Face Transformers")["scenario"]["framework"] == "transformers"

@@ -13,6 +13,7 @@ from calc.catalog.support import (
     MLX,
     NO,
     REPLICATED,
+    STATES_ALONE,
     TRAINED_APART,
     TRAINING,
     YES,
@@ -44,7 +45,9 @@ def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     check.choice(f"{where}.runs", entry["runs"], (YES, NO, MAYBE))
     devices = {str(device.get("architecture")) for device in tables["accelerators"].values()} | set(VENDORS)
     formats = {*tables["number_formats"], GGUF, MLX}
-    named = {FORMAT: formats, CACHE: formats, DIVISION: {*TRAINED_APART, REPLICATED}}.get(str(entry["about"]))
+    named = {FORMAT: formats, CACHE: formats, DIVISION: {*TRAINED_APART, REPLICATED, STATES_ALONE}}.get(
+        str(entry["about"])
+    )
     lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", named))
     for field, known in lists:
         listed = entry.get(field, [])

@@ -153,8 +153,9 @@ class Plan(NamedTuple):
 
     @property
     def gathers(self) -> bool:
-        """Whether parameters are divided over ranks and gathered unit by unit."""
-        return self.stage_of_zero >= PARAMETERS and self.shard_ranks > 1 and not self.stays_gathered
+        """Whether parameters are divided over ranks, or wait on the host, and are gathered unit by unit."""
+        elsewhere = self.shard_ranks > 1 or "parameters" in self.offload
+        return self.stage_of_zero >= PARAMETERS and elsewhere and not self.stays_gathered
 
     @property
     def whole_gradients(self) -> bool:

@@ -42,6 +42,11 @@ class Recorder:
             copies *= size
         return copies
 
+    @property
+    def casts_fused(self) -> bool:
+        """Whether what writes a value casts it as well, for all that read it: a compiler's code does, no other."""
+        return self.choices.compiled and not self.choices.casts_apart
+
     def trained(self, name: str) -> bool:
         """Whether the weights of a module get gradients."""
         if self.adapters is None or self.choices.all_gradients:
@@ -130,7 +135,7 @@ class Recorder:
         needs_cast = numerics.casts and tape.sizes[value] in (0, rows * inputs * numerics.residual)
         if needs_cast:
             cast = self.cast_name(value, name)
-            if cast not in tape.sizes and not self.choices.compiled:  # compiled it is done by what wrote the value
+            if cast not in tape.sizes and not self.casts_fused:
                 casts, cast_bytes = 1, rows * inputs * (numerics.residual + numerics.compute)
             read = tape.value(cast, rows * inputs * numerics.compute, "inputs of matrices, cast")
         if trained and self.choices.narrow_inputs and weight is not None and weight.quantizable:
@@ -174,7 +179,7 @@ class Recorder:
 
     def cast_name(self, value: str, matrix: str) -> str:
         """Return the name of a matrix's cast input: its own, or one for all that the family or a compiler fuses."""
-        one = self.choices.compiled or (self.fused and matrix.endswith(("q_proj", "k_proj", "v_proj")))
+        one = self.casts_fused or (self.fused and matrix.endswith(("q_proj", "k_proj", "v_proj")))
         one = one or (self.layer.mlp_fused and matrix.endswith(("gate_proj", "up_proj")))
         return f"{value}:cast" if one else f"{matrix}:cast"
 

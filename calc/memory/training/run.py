@@ -63,6 +63,7 @@ class Choices(NamedTuple):
     flash: bool  # attention in tiles that keeps no scores (arXiv:2205.14135)
     mask: bool  # a padding mask: keys and values are repeated for all heads, and the mask is kept
     compiled: bool  # pointwise operations are fused, and recomputed from what matrices give
+    casts_apart: bool = False  # they are so by kernels written by hand (Liger), which leave casts of autocast alone
     unpacks: bool = False  # the base is stored in fewer bits than it computes in
     all_gradients: bool = False  # frozen weights get gradients too, being parts of one flat parameter with adapters
     gathered: bool = False  # inputs of matrices stay as tensor-parallel ranks gathered them
