@@ -58,6 +58,7 @@ PARTS = {
     "activation_peak": ("activations", "logits"),
     "non_torch": ("workspaces", "communication_buffers"),
     "cuda_graph": ("cuda_graphs",),
+    "kv_buffer": ("kv_cache",),
     "compute_buffer": ("activations", "logits"),
     "compute_buffer_max_per_gpu": ("activations", "logits"),
 }
