@@ -65,7 +65,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("expert_launches", "expert_reading_factor", "matrix_factor", "weights_factor"), FACTOR),
     **dict.fromkeys(("attention_launches", "pointwise_kernels", "product_launches"), KERNELS),
     **dict.fromkeys(
-        ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots", "latent_head"),
+        ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "slots", "latent_head"),
         TOKENS,
     ),
     "whole_prompt": ("", 0, 2**20),
