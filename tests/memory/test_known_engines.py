@@ -135,7 +135,16 @@ def test_prompts_were_read_whole(version: str, context: int, tokens: int) -> Non
     asked = {"model": "llama-3.1-8b", "engine": "vllm", "engine_version": version, "sequence_slots": 1}
     report: Any = estimate({**asked, "accelerator": "h100-sxm-80gb", "context_tokens": context})
     parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
-    assert parts["activations"] == tokens * 51_200 * 2  # the widest moment of a token in a layer
+    assert parts["activations"] == tokens * (51_200 + 4096) * 2  # the widest moment of a token, and its hidden state
+
+
+@pytest.mark.parametrize(("tokens", "measured"), [(20_000, 2.07), (29_000, 2.99)])
+def test_what_the_loop_over_layers_holds(tokens: int, measured: float) -> None:
+    """VLLM 0.6.4 logged the peaks of Llama 3.1 8B for prompts of two lengths (#10517)."""
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "engine_version": "0.6.4", "context_tokens": tokens}
+    report: Any = estimate({**asked, "accelerator": "rtx-3090", "batched_tokens": tokens})
+    parts = {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
+    assert (parts["activations"] + parts.get("logits", 0)) / GIB == pytest.approx(measured, rel=0.01)
 
 
 SIGHTED: dict[str, Any] = {"model": "qwen3.8-27b", "weights": "fp8-block", "context_tokens": 32_768}

@@ -77,13 +77,30 @@ def test_cuda_graphs_grow_with_layers_and_slots() -> None:
     assert part(memory(**asked, model="llama-3.1-8b", sequence_slots=1), "cuda_graphs") < 0.42 * GIB
 
 
-def test_vllm_takes_graphs_out_of_the_share_from_0_21_on() -> None:
-    """At the same share the cache is smaller by the graphs, and by itself the share is 0.92 and no longer 0.9."""
+@pytest.mark.parametrize(
+    ("model", "version", "aside"),
+    [
+        ("llama-3.1-8b", "0.22", True),
+        ("llama-3.1-8b", "0.24", False),
+        ("llama-3.1-8b", "0.29", True),
+        ("gemma-2-9b", "0.24", True),
+        ("gemma-2-9b", "0.26", False),
+        ("gpt-oss-20b", "0.26", True),
+    ],
+)
+def test_vllm_takes_graphs_out_of_the_share(model: str, version: str, aside: bool) -> None:
+    """The cache is smaller by them from 0.21 on, but not where a second runner that took none to be there ran it."""
+    asked = {"model": model, "accelerator": "h100-sxm-80gb", "engine": "vllm", "memory_fraction": 0.9}
+    same = [memory(**asked, engine_version=version) for version in ("0.20", version)]
+    kept = part(same[1], "cuda_graphs") if aside else 0
+    assert same[0]["kv_pool_bytes"] - same[1]["kv_pool_bytes"] == kept
+
+
+def test_vllm_s_share() -> None:
+    """By itself it is 0.92, and no longer 0.9 as before 0.21."""
     asked = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": "vllm"}
-    same = [memory(**asked, memory_fraction=0.9, engine_version=version) for version in ("0.19", "0.24")]
-    assert same[0]["kv_pool_bytes"] - same[1]["kv_pool_bytes"] == part(same[1], "cuda_graphs")
-    usual = memory(**asked)
-    assert usual == memory(**asked, memory_fraction=0.92, engine_version="0.24")
+    assert memory(**asked) == memory(**asked, memory_fraction=0.92, engine_version="0.29")
+    assert memory(**asked, engine_version="0.20") == memory(**asked, memory_fraction=0.9, engine_version="0.20")
 
 
 def test_vllm_samples_as_many_logits_whatever_the_tensor_parallelism() -> None:

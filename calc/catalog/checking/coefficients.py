@@ -23,6 +23,7 @@ BOUNDS: dict[str, Bound] = {
         (
             "a100_is_large",
             "expert_workspace",
+            "layer_input",
             "fuses",
             "fuses_casts",
             "halves_fp32",

@@ -1,6 +1,21 @@
 """The CUDA graphs that vLLM records when it starts: for how many sizes of a step, and what they hold."""
 
+from calc.memory.engines.vllm_tower import tower_of
 from calc.memory.runtime import Amount, Case, constant
+
+# Of vLLM's second model runner: since when it runs these families, and all that are dense and keep no states, and
+# until when it took no graphs to be there when the cache was sized (vLLM #49224, #53306).
+SECOND_RUNNER, FIRST_FAMILIES, FOR_DENSE, UNTIL = "0.23", ("llama", "mistral", "qwen3"), "0.25.1", "0.29"
+
+
+def sets_graphs_aside(case: Case) -> bool:
+    """Return whether graphs are counted in the share before the cache is sized: from 0.21 on, but for one runner's."""
+    engine, architecture = case.engine, case.stage.architecture
+    if not engine.values["graphs_in_share"]:
+        return False
+    plain = not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage))
+    since = SECOND_RUNNER if architecture.family in FIRST_FAMILIES else FOR_DENSE
+    return not (plain and engine.before(UNTIL) and not engine.before(since))
 
 
 def graph_amount(case: Case, sequences: int) -> Amount:
