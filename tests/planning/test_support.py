@@ -403,6 +403,15 @@ def test_frameworks_train_in_a_precision(precision: str, framework: str | None, 
         ({"model": "glm-5", "engine_version": "0.15.0"}, False),
         ({"model": "llama-3.1-8b", "accelerator": "RTX 5090", "engine_version": "0.7.3"}, None),  # vLLM 13306
         ({"model": "llama-3.1-8b", "accelerator": "RTX 5090", "engine_version": "0.24.0"}, True),
+        (
+            {"model": "qwen3-4b", "engine": "sglang", "accelerator": "T4", "weights": "fp16"},
+            None,
+        ),  # SGLang 24224, 24302
+        ({"model": "qwen2.5-3b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.4.6"}, True),  # 6006
+        (
+            {"model": "qwen2.5-3b", "engine": "sglang", "accelerator": "RTX 5090", "engine_version": "0.4.3"},
+            None,
+        ),  # 5338
         ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.7.3"}, False),  # 13885, 17579
         ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.10.0"}, True),
         ({"model": "qwen3-30b-a3b", "weights": "nf4", "engine_version": "0.8.5"}, False),  # vLLM 17337
