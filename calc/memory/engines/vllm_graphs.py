@@ -3,9 +3,7 @@
 from calc.memory.engines.vllm_tower import tower_of
 from calc.memory.runtime import Amount, Case, constant
 
-# Of vLLM's second model runner: since when it runs these families, and all that are dense and keep no states, and
-# until when it took no graphs to be there when the cache was sized (vLLM #49224, #53306).
-SECOND_RUNNER, FIRST_FAMILIES, FOR_DENSE, UNTIL = "0.23", ("llama", "mistral", "qwen3"), "0.25.1", "0.29"
+UNTIL = "0.29"  # the second runner of models took no graphs to be there before it
 
 
 def sets_graphs_aside(case: Case) -> bool:
@@ -14,8 +12,8 @@ def sets_graphs_aside(case: Case) -> bool:
     if not engine.values["graphs_in_share"]:
         return False
     plain = not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage))
-    since = SECOND_RUNNER if architecture.family in FIRST_FAMILIES else FOR_DENSE
-    return not (plain and engine.before(UNTIL) and not engine.before(since))
+    since = engine.second_runner.get(architecture.family) or engine.second_runner.get("dense")
+    return not (plain and since and engine.before(UNTIL) and not engine.before(since))
 
 
 def graph_amount(case: Case, sequences: int) -> Amount:
