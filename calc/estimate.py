@@ -13,7 +13,8 @@ from calc.memory.published_formats import is_eight_bit
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
 from calc.planning.chance import chance_in, is_sure
-from calc.planning.support import Runs, what_runs
+from calc.planning.refusals import refusal
+from calc.planning.support import Runs, refused, what_runs
 from calc.question import Asked, Question, read_question
 from calc.question_warnings import answer_warnings, doubts, warnings
 from calc.scenario.fields import PUBLISHED, STAND_INS, USUAL
@@ -130,7 +131,15 @@ def runs_of(question: Question) -> Runs:
         )
         for device in question.devices or (question.accelerator,)
     ]
-    return min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))
+    works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))
+    asked = question.asked
+    against = asked.engine and refusal(asked.engine, question.demand, asked.attention, asked.context_limit)
+    if not against or works.runs is False:
+        return works
+    if not against.told:
+        return refused(works, (against.message, against.source))
+    known = works.because if works.runs is None else ()
+    return Runs(None, ((against.message, against.source), *known), works.on_device)
 
 
 def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool) -> list[Report]:

@@ -1,4 +1,4 @@
-"""Weights in blocks that tensor parallelism would cut: engines start only where each rank's piece is whole blocks."""
+"""Weights in blocks or groups that tensor parallelism would cut: engines start only where pieces are whole ones."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,6 +18,9 @@ CUT = (
     "vision_expert",
 )  # engines leave small matrices of recurrent layers whole
 
+DENSE = ("attention", "mlp", "shared_expert")
+IN_GROUPS = ("awq", "gptq-int4", "gptq-int8", "int4-group")
+
 
 class Cut(NamedTuple):
     """A matrix whose blocks a split cuts: the side that is split, a rank's piece of it, and the height of a block."""
@@ -26,6 +29,15 @@ class Cut(NamedTuple):
     side: int
     piece: int
     whole: int
+
+    @property
+    def doubt(self) -> str:
+        """What a file's maker may have done about it, in a sentence."""
+        what = self.block.replace("_", " ")
+        return (
+            f"a rank's {self.piece:,} of {self.side:,} inputs ({what} matrices) are no whole groups of {self.whole}: "
+            "it starts only with a file whose maker filled them up, or with fewer tensor ranks"
+        )
 
     def message(self, ranks: int) -> str:
         """Return why it does not start, in a sentence."""
@@ -53,4 +65,23 @@ def cut_blocks(architecture: Architecture, weights: Weights, tensor_ranks: int, 
         side, whole = (1, number_format.group) if tensor.split == SPLIT_IN else (0, number_format.group_rows)
         if shape[side] != tensor.shape[side] >= whole and shape[side] % whole:
             return Cut(tensor.block, tensor.shape[side], shape[side], whole)
+    return None
+
+
+@lru_cache(maxsize=512)  # each layout of a search asks for the same few
+def cut_groups(architecture: Architecture, weights: Weights, tensor_ranks: int) -> Cut | None:
+    """Return the first matrix whose groups along its inputs a split would cut, None where all pieces are whole groups.
+
+    Of formats of 4 and 8 bits that AWQ and GPTQ write, whose kernels read whole groups. Experts are let be: their
+    kernels take smaller groups. Some makers fill inner widths up before, as Qwen did for Qwen2.5 72B.
+    Source: vLLM, model_executor/layers/quantization/utils/marlin_utils.py (verify_marlin_supports_shape) and awq.py.
+    """
+    if tensor_ranks == 1 or isinstance(weights, StoredWeights):
+        return None
+    for tensor, _, number_format in stored_tensors(whole_model(architecture), weights):
+        if number_format.id not in IN_GROUPS or tensor.block not in DENSE or tensor.split != SPLIT_IN:
+            continue
+        piece = local_share(tensor, tensor_ranks)[1][1]
+        if piece % number_format.group:
+            return Cut(tensor.block, tensor.shape[1], piece, number_format.group)
     return None

@@ -32,9 +32,10 @@ from calc.catalog.support import (
 )
 from calc.derivation import WRONG, Warn
 from calc.memory.budget import Layout
-from calc.planning.blocks import cut_blocks
+from calc.planning.blocks import cut_blocks, cut_groups
 
 ONE_DEVICE = Layout()
+GROUPS = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were refused
 
 
 class Runs(NamedTuple):
@@ -127,6 +128,8 @@ def what_runs(
     if (devices := layout.tensor * layout.pipeline) > engine.most_devices:
         message = f"{devices} devices are more than the {engine.most_devices:g} that {engine.name} divides a model over"
         return refused(known, (message, engine.coefficient("most_devices").source))
+    if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
+        return Runs(None, ((cut.doubt, GROUPS),), known.on_device)
     return known
 
 

@@ -392,3 +392,47 @@ def test_frameworks_train_in_a_precision(precision: str, framework: str | None, 
     """What is said of a precision counts: a framework's own facts, and those of all frameworks."""
     known = catalog()
     assert trains_in(precision, facts=known, framework=framework, device=known.accelerator(device)) is trains
+
+
+# Published reports of what did not start, each with its thread, and beside some of them what did.
+@pytest.mark.parametrize(
+    ("fields", "runs"),
+    [
+        ({"model": "qwen3.5-35b-a3b", "engine_version": "0.16.0"}, False),  # recipes of vLLM: from 0.17 on
+        ({"model": "qwen3.5-35b-a3b", "engine_version": "0.17.0"}, True),
+        ({"model": "glm-5", "engine_version": "0.15.0"}, False),
+        ({"model": "llama-3.1-8b", "accelerator": "RTX 5090", "engine_version": "0.7.3"}, None),  # vLLM 13306
+        ({"model": "llama-3.1-8b", "accelerator": "RTX 5090", "engine_version": "0.24.0"}, True),
+        (
+            {"model": "qwen3-4b", "engine": "sglang", "accelerator": "T4", "weights": "fp16"},
+            None,
+        ),  # SGLang 24224, 24302
+        ({"model": "qwen2.5-3b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.4.6"}, True),  # 6006
+        (
+            {"model": "qwen2.5-3b", "engine": "sglang", "accelerator": "RTX 5090", "engine_version": "0.4.3"},
+            None,
+        ),  # 5338
+        ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.7.3"}, False),  # 13885, 17579
+        ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.10.0"}, True),
+        ({"model": "qwen3-30b-a3b", "weights": "nf4", "engine_version": "0.8.5"}, False),  # vLLM 17337
+        ({"model": "qwen3-vl-30b-a3b", "weights": "q4_k_m", "engine_version": "0.11.0"}, False),  # vLLM 28691
+        ({"model": "qwen2.5-vl-72b", "weights": "awq", "parallelism": {"tensor": 2}}, None),  # vLLM 13640
+        ({"model": "qwen2.5-32b", "weights": "awq", "parallelism": {"tensor": 2}}, True),
+        ({"model": "llama-2-7b", "context_tokens": 8192}, None),  # vLLM 3676
+        ({"model": "llama-2-7b", "context_tokens": 4096}, True),
+        ({"model": "llama-2-7b", "engine": "llama.cpp", "weights": "q4_k_m", "context_tokens": 8192}, True),
+        ({"model": "qwen3-4b", "engine": "llama.cpp", "kv_cache": "q8_0", "attention": "eager"}, False),  # 28524
+        ({"model": "qwen3-4b", "engine": "llama.cpp", "kv_cache": "q8_0"}, True),
+        ({"model": "qwen3-next-80b-a3b", "engine": "llama.cpp", "engine_version": "b7170"}, False),  # 19579
+        ({"model": "gpt-oss-20b", "engine": "llama.cpp", "weights": "q4_k_m", "engine_version": "b6050"}, False),
+        (
+            {"model": "gpt-oss-20b", "engine": "llama.cpp", "weights": "q4_k_m", "engine_version": "b6132"},
+            True,
+        ),  # 15253
+    ],
+)
+def test_what_was_reported_not_to_start(fields: dict[str, Any], *, runs: bool | None) -> None:
+    """It says no, or that it starts only if it is told something, with the source; and yes to what did start."""
+    plain = {"accelerator": "H200", "engine": "vllm", "weights": "q4_k_m" if fields.get("engine") else "published"}
+    report: Any = estimate({**plain, **fields}, repairs=False)
+    assert report["runs"] is runs and report["runs_because"]

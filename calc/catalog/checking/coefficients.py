@@ -23,6 +23,7 @@ BOUNDS: dict[str, Bound] = {
         (
             "a100_is_large",
             "expert_workspace",
+            "layer_input",
             "fuses",
             "fuses_casts",
             "halves_fp32",
@@ -65,7 +66,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("expert_launches", "expert_reading_factor", "matrix_factor", "weights_factor"), FACTOR),
     **dict.fromkeys(("attention_launches", "pointwise_kernels", "product_launches"), KERNELS),
     **dict.fromkeys(
-        ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "expert_multiple", "slots", "latent_head"),
+        ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "slots", "latent_head"),
         TOKENS,
     ),
     "whole_prompt": ("", 0, 2**20),

@@ -147,6 +147,7 @@ ENGINE_RULES: Rules = {
     "backends?": (dict,),
     "window_pools?": (list,),
     "library_experts?": (dict,),
+    "second_runner?": (dict,),
     "latents?": (str,),
     "tiles?": (str,),
     "states?": (str,),

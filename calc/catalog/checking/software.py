@@ -81,6 +81,9 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     check_towers(check, where, entry.get("towers", {}), tables)
     check_backends(check, where, entry.get("backends", {}), tables)
     check_library(check, where, entry.get("library_experts", {}))
+    for family, version in entry.get("second_runner", {}).items():  # type: ignore[attr-defined]
+        if not version_numbers(str(version)):
+            check.problem(f"{where}.second_runner.{family}", "must be a version")
     if entry.get("drafters") and "drafts_apart" not in coefficients:
         check.problem(f"{where}.coefficients.drafts_apart", "is missing: the engine has drafters")
     for name, item in coefficients.items():

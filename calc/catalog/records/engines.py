@@ -99,6 +99,7 @@ class Engine(NamedTuple):
     backend: str = ""  # the one that is asked of; empty for the usual one
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
     window_pools: tuple[str, ...] = ()  # families of which layers with a window have a pool of their own
+    second_runner: Mapping[str, str] = {}  # by family, or for all that are dense, the version that first ran it anew
     library_experts: Mapping[str, list[str]] = {}  # by family, kernels of routed experts that it takes from a library
 
     def of_version(self, version: str | None = None, maker: str = "") -> "Engine":

@@ -9,7 +9,7 @@ from calc.memory.cache_layouts import vllm_pages
 from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.device_sizes import by_size
 from calc.memory.engines.vllm_experts import expert_padding, expert_workspace
-from calc.memory.engines.vllm_graphs import graph_amount
+from calc.memory.engines.vllm_graphs import graph_amount, sets_graphs_aside
 from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
 from calc.memory.engines.vllm_tower import tower_amounts
 from calc.memory.runtime import (
@@ -83,7 +83,7 @@ def start_of(case: Case) -> Start:
 
     def start(sequences: int) -> Start:
         step = step_amounts(case, sequences)
-        inside = [*step.profile, *step.links, *([step.graphs] if case.engine.values["graphs_in_share"] else [])]
+        inside = [*step.profile, *step.links, *([step.graphs] if sets_graphs_aside(case) else [])]
         fixed = weights + case.budget.beside + total(inside)
         more = max(sequences - case.sequences, 0) if case.engine.keeps_states_apart else 0
         return Start(sequences, weights, cache, step, fixed=fixed, limit=limit, apart=more * case.load.state)
@@ -192,6 +192,8 @@ def language_amounts(case: Case, sequences: int) -> list[Amount]:
     width = case.load.width
     experts = expert_workspace(case)
     width = max(width, 2 * architecture.hidden_size + experts)
+    if values.get("layer_input"):
+        width += architecture.hidden_size  # what a layer was given, which the loop over layers holds until it is done
     layers = tokens * width * size
     sequences = min(sequences, tokens)
     outputs = architecture.output_size if case.stage.is_last else 0

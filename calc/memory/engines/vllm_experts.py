@@ -1,35 +1,65 @@
 """vLLM's experts: what their weights are filled up to, and the workspace that their fused kernels keep."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import SPLIT_IN
-from calc.catalog.records import NumberFormat
+from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.memory.runtime import Case
 from calc.memory.weights import stored_bytes, stored_tensors
 
 
+class Tile(NamedTuple):
+    """To multiples of what a kernel fills up the matrices of an expert in MXFP4."""
+
+    inner: int  # of the width between its matrices
+    stream: int  # of the width that the model has
+    scales: bool = True  # whether the scales are filled up too, and what is written, not only what is read
+
+
+# Source: `create_weights` in vLLM's mxfp4.py; Triton's layout for Hopper fills up what a matrix reads, and no scales.
+MARLIN, TENSORRT_LLM, TRITON = Tile(128, 256), Tile(256, 256), Tile(256, 256, scales=False)
+ON_AMD = {"CDNA 4": Tile(256, 256)}
+TRITON_SINCE = "0.11.1"  # before, it was there only where someone had installed it (vLLM #27370)
+
+
+def expert_tile(engine: Engine, device: Accelerator | None) -> Tile:
+    """Return the tile of the kernel that multiplies by experts in MXFP4 on a device.
+
+    Triton's kernels run on Hopper alone, TensorRT-LLM's by way of FlashInfer on Blackwell's modules, and Marlin's
+    on all others of NVIDIA. Source: `get_mxfp4_backend` in vLLM's mxfp4.py.
+    """
+    if device is not None and device.vendor == "AMD":
+        return ON_AMD.get(device.architecture, Tile(128, 128))
+    if device is None or device.architecture == "Hopper":
+        return MARLIN if engine.before(TRITON_SINCE) else TRITON
+    modules = device.architecture.startswith("Blackwell") and device.text("memory_type").startswith("HBM")
+    return TENSORRT_LLM if modules else MARLIN
+
+
 def expert_padding(case: Case) -> int:
-    """Return what is added to experts in MXFP4, whose inner width is stored in multiples of a kernel's tile."""
+    """Return what is added to experts in MXFP4, whose widths are stored in multiples of a kernel's tile."""
     weights, layout = case.demand.weights, case.layout
     if not isinstance(weights, NumberFormat) or weights.id != "mxfp4":
         return 0
-    return padded_bytes(
-        case.stage, weights, layout.tensor, layout.expert, multiple=case.engine.whole("expert_multiple")
-    )
+    tile = expert_tile(case.engine, case.accelerator)
+    return padded_bytes(case.stage, weights, layout.tensor, layout.expert, tile=tile)
 
 
 @lru_cache(maxsize=256)  # the same for any number of sequences and any device
-def padded_bytes(stage: Stage, weights: NumberFormat, tensor_ranks: int, expert_ranks: int, multiple: int) -> int:
+def padded_bytes(stage: Stage, weights: NumberFormat, tensor_ranks: int, expert_ranks: int, tile: Tile) -> int:
     """Return the bytes of a stage's experts beyond their own, each matrix filled up to whole tiles."""
     added = 0
     for tensor, count, number_format in stored_tensors(stage, weights):
         if tensor.block != "expert" or len(tensor.shape) < 2:
             continue
         copies, shape = local_share(tensor, tensor_ranks, expert_ranks)
-        side = 1 if tensor.split == SPLIT_IN else 0
-        stored = stored_bytes(shape=shape, number_format=number_format)
-        added += count * copies * stored * (-shape[side] % multiple) // shape[side]
+        written, read = (tile.stream, tile.inner) if tensor.split == SPLIT_IN else (tile.inner, tile.stream)
+        plain = number_format if tile.scales else number_format._replace(group=0, group_bits=0)
+        rows = -(-shape[0] // written) * written if tile.scales else shape[0]
+        filled = stored_bytes(shape=(rows, -(-shape[1] // read) * read), number_format=plain)
+        added += count * copies * (filled - stored_bytes(shape=shape, number_format=plain))
     return added
 
 

@@ -1,6 +1,19 @@
 """The CUDA graphs that vLLM records when it starts: for how many sizes of a step, and what they hold."""
 
+from calc.memory.engines.vllm_tower import tower_of
 from calc.memory.runtime import Amount, Case, constant
+
+UNTIL = "0.29"  # the second runner of models took no graphs to be there before it
+
+
+def sets_graphs_aside(case: Case) -> bool:
+    """Return whether graphs are counted in the share before the cache is sized: from 0.21 on, but for one runner's."""
+    engine, architecture = case.engine, case.stage.architecture
+    if not engine.values["graphs_in_share"]:
+        return False
+    plain = not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage))
+    since = engine.second_runner.get(architecture.family) or engine.second_runner.get("dense")
+    return not (plain and since and engine.before(UNTIL) and not engine.before(since))
 
 
 def graph_amount(case: Case, sequences: int) -> Amount:

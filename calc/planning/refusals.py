@@ -1,0 +1,43 @@
+"""What an engine refuses when it starts, whatever the device: caches that its attention cannot read, and long texts."""
+
+from typing import NamedTuple
+
+from calc.catalog.records import Engine
+from calc.memory.budget import Demand
+
+TILES_ALONE = "https://github.com/ggml-org/llama.cpp/issues/28524"
+# By engine, how it is told to take texts longer than the config allows for, and where one that was not told refused.
+LONGER = {
+    "vllm": (
+        "a RoPE scaling by --hf-overrides, or VLLM_ALLOW_LONG_MAX_MODEL_LEN",
+        "https://github.com/vllm-project/vllm/issues/3676",
+    ),
+    "sglang": (
+        "a RoPE scaling by --json-model-override-args, or SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN",
+        "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/configs/model_config.py",
+    ),
+}
+HALF_BITS = 16
+
+
+class Refusal(NamedTuple):
+    """Why an engine does not start, or starts only if it is told something, with the source."""
+
+    message: str
+    source: str
+    told: bool = False  # whether it starts if it is told something
+
+
+def refusal(engine: Engine, demand: Demand, attention: str, context_limit: int | None) -> Refusal | None:
+    """Return what an engine has against a demand, None where it has nothing.
+
+    llama.cpp reads values in fewer than 16 bits in tiles alone.
+    """
+    if engine.id == "llama.cpp" and attention == "eager" and demand.values.bits < HALF_BITS:
+        values = f"values of the cache in {demand.values.name}"
+        return Refusal(f"{engine.name} has {values} only with flash attention (-fa on)", TILES_ALONE)
+    if engine.id in LONGER and context_limit and demand.tokens > context_limit:
+        how, source = LONGER[engine.id]
+        message = f"{engine.name} takes more than the {context_limit:,} tokens of the config only if it is told: {how}"
+        return Refusal(message, source, told=True)
+    return None
