@@ -46,7 +46,8 @@ def own_kernels(
 ) -> OwnKernels:
     """Return what an engine's coefficients say of its kernels, with attention done one way, of `ranks` that add up.
 
-    `classes` are what they may differ by, the narrowest first: a maker's other back end, a generation, a maker.
+    `classes` are what they may differ by, the narrowest first: a generation under another back
+    end, a maker under it, a generation, a maker.
     """
 
     def of(name: str) -> float:
