@@ -63,6 +63,8 @@ class DeviceLaws:
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
         lanes, clock = accelerator.quantity("fp32"), accelerator.quantity("clock")
         self.unit_clocks = self.units * clock if clock else lanes / (2.0 * self.family.lanes) if lanes else inf
+        if own.integer_cycle:
+            self.integer_rate = min(self.integer_rate, own.integer_cycle * self.unit_clocks)
         self.cycles = self.unit_clocks if accelerator.quantity("unit_threads") else inf  # of those that are CUDA's
         self._products: dict[str, ProductLaw] = {}
         self._experts: dict[str, ExpertsLaw] = {}

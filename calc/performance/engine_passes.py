@@ -129,7 +129,7 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
 def kernel_classes(accelerator: Accelerator, backend: str = "") -> tuple[str, ...]:
     """Return what an engine's own kernels may differ by on a device, the narrowest first."""
     kind, vendor = accelerator.architecture, accelerator.vendor
-    return f"{vendor} {backend}", f"{kind} {device_class(accelerator)}", kind, vendor
+    return f"{kind} {backend}", f"{vendor} {backend}", f"{kind} {device_class(accelerator)}", kind, vendor
 
 
 @lru_cache(maxsize=512)  # a search asks for those of each model and number format, which have the same laws

@@ -11,6 +11,7 @@ class OwnKernels(NamedTuple):
     fuses_casts: bool = False  # laws of its own products, in which casts stand apart, do not hold
     integer_share: float = 0.0  # of a device's rate on 8-bit integers, as which packed weights are multiplied
     integer_most: float = 0.0  # of its rate in 16 bit, what these products do not exceed; 0: no such limit is known
+    integer_cycle: float = 0.0  # operations of them that a compute unit does in a cycle, at most; 0: as above
     fp4_share: float = 0.0  # the same of its rate in FP4, where weights are packed so
     vector_start_s: float = 0.0  # of kernels for a few rows
     vector_bytes: float = 0.0  # that a compute unit reads in a cycle by them, at most; 0: as memory gives them
@@ -45,7 +46,8 @@ def own_kernels(
 ) -> OwnKernels:
     """Return what an engine's coefficients say of its kernels, with attention done one way, of `ranks` that add up.
 
-    `classes` are what they may differ by, the narrowest first: a maker's other back end, a generation, a maker.
+    `classes` are what they may differ by, the narrowest first: a generation under another back
+    end, a maker under it, a generation, a maker.
     """
 
     def of(name: str) -> float:

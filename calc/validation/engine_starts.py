@@ -98,7 +98,7 @@ OWN = {
 # libraries did under SYCL until it had kernels of its own.
 STEADY, CONSUMER = "matrix_factor@Ampere data-center", ("matrix_factor@consumer", "matrix_factor_quantized@consumer")
 BY_LAW = {
-    "llama.cpp": ("attention_factor@Intel@2025",),
+    "llama.cpp": ("attention_factor@Intel@2026-01",),
     "sglang": ("weights_factor", "expert_reading_factor_w4a16", STEADY),
     "tensorrt-llm": (STEADY, *CONSUMER),
     "vllm": (STEADY, *CONSUMER),
