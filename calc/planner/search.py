@@ -11,7 +11,6 @@ from typing import Any
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.estimate import estimate
 from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.encoders import Readers
 from calc.planner.fleet import Fleet, Spread, fewest, fleets_of
@@ -254,7 +253,7 @@ class Search(Inspection):
         """Return the option that a candidate's first scenario is by its report, or what that lacks."""
         try:
             self.estimated += 1
-            report: dict[str, Any] = estimate(candidate.scenario, repairs=False, working=False)
+            report = self.report(candidate)
         except ScenarioError as error:
             return self.cannot_be(error)
         return self.judge(candidate, report)
