@@ -91,10 +91,17 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
 
 
 def trtllm_options(filled: Mapping[str, Any], engine: Engine) -> str:
-    """Return what TensorRT-LLM has no flag for. By itself it records graphs of few sizes, and runs others without."""
+    """Return what TensorRT-LLM has no flag for. By itself it records graphs of few sizes, and runs others without.
+
+    What stands here of the cache replaces all that flags say of it: its share stands here too, then.
+    """
     kept = ["  dtype: fp8\n"] if filled["kv_cache"] == "fp8" else []
     if room := in_memory(filled):
         kept.append(f"  host_cache_size: {room // filled['accelerators']}\n")
+    if kept:
+        kept.append(
+            f"  free_gpu_memory_fraction: {filled.get('memory_fraction') or engine.values['memory_fraction']:g}\n"
+        )
     cache = "kv_cache_config:\n" + "".join(kept) if kept else ""
     most = filled.get("graphs", filled.get("sequence_slots") or engine.whole("captured_sequences"))
     sizes = f"\n  enable_padding: true\n  max_batch_size: {most}\n" if most else " null\n"

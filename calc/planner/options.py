@@ -74,9 +74,10 @@ def short(lacking: int, capacity: int, where: str = "on the fullest device") -> 
     return Miss("memory", lacks, 1 + lacking / max(capacity, 1), (lacking,))
 
 
-def tight(chance: float) -> Miss:
-    """Return that it is likely to fit, and not certain."""
-    return Miss("tight", f"it fits with a chance of {int(100 * chance)} %", 1 / chance)
+def tight(chance: float, change: str = "") -> Miss:
+    """Return that it is likely to fit, and not certain, with the change that would make it sure where it is known."""
+    sure = f": {change} make it sure" if change else ""
+    return Miss("tight", f"it fits with a chance of {int(100 * chance)} %{sure}", 1 / chance)
 
 
 def too_heavy(held: int, room: int, what: str = "the weights") -> Miss:

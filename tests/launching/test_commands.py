@@ -425,7 +425,8 @@ def test_rooms_that_no_flag_is_of() -> None:
     room: dict[str, object] = {"cache_offload": {"to": "host", "bytes": "32 GiB"}}
     for fields, kept in ((room, ""), ({**room, "kv_cache": "fp8"}, "  dtype: fp8\n")):
         (file,) = launch({**case, **fields})["files"]  # type: ignore[misc]
-        assert file["text"].startswith(f"kv_cache_config:\n{kept}  host_cache_size: {2**34}\n")
+        share = "  free_gpu_memory_fraction: 0.9\n"  # what a flag says of the cache is replaced by what stands here
+        assert file["text"].startswith(f"kv_cache_config:\n{kept}  host_cache_size: {2**34}\n{share}cuda_graph_config")
     disk = {"cache_offload": {"to": "disk", "bytes": "1 TB", "bandwidth": "7 GB/s"}}
     answer: Any = launch({**case, **disk, "engine": "vllm"})
     assert ("no-flag", "caches_on_disk") in {(one["code"], one["field"]) for one in answer["warnings"]}
