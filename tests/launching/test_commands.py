@@ -163,11 +163,16 @@ def test_what_is_left_out_is_a_switch() -> None:
 
 
 def test_pinned_memory_maps_no_file() -> None:
-    """llama.cpp reads what stays in the host's memory into pinned memory where it maps no file."""
+    """llama.cpp reads what stays in the host's memory into pinned memory where it maps no file.
+
+    `--no-mmap` is refused from b10884 on, and `--load-mode` was unknown until the summer of 2026.
+    """
     asked = {"model": "qwen3-30b-a3b", "engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "rtx-3060-12gb"}
     for pinned in (False, True):
-        given = words(launch({**asked, "experts_on_host": 20, "host": {"pinned": pinned}}))
-        assert ("--no-mmap" in given) == pinned
+        case = {**asked, "experts_on_host": 20, "host": {"pinned": pinned}}
+        given, before = words(launch(case)), words(launch({**case, "engine_version": "b9849"}))
+        assert ("--load-mode none" in " ".join(given)) == ("--no-mmap" in before) == pinned
+        assert "--no-mmap" not in given and "--load-mode" not in before
 
 
 def test_the_largest_graph_is_told() -> None:
@@ -253,7 +258,8 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
 
 # Options as each program's own source has them, read on 2026-11-26: SGLang 0.5.23 (arg_groups/fields; 0.5.19 and before
 # have --cuda-graph-max-bs, too), vLLM 0.33.0 (engine/arg_utils.py), TRL 1.16.0 (ModelConfig, SFTConfig and its base,
-# trl/cli); on 2026-11-22: TensorRT-LLM (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805).
+# trl/cli); on 2026-11-22: TensorRT-LLM (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805;
+# --no-mmap in common/arg.cpp at 0017d6f, an older one).
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
     "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
@@ -261,7 +267,7 @@ READ = {
     "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
-    "llama.cpp": "--no-mmap -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
+    "llama.cpp": "--no-mmap --load-mode -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --enable-prefix-caching --kv-cache-dtype "
