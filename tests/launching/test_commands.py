@@ -193,6 +193,44 @@ def test_drafts_are_json() -> None:
     assert drafts == {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}
 
 
+@pytest.mark.parametrize(
+    ("engine", "drafted", "flags"),
+    [
+        (
+            "sglang",
+            {"method": "eagle"},
+            {
+                "--speculative-algorithm": "EAGLE3",
+                "--speculative-num-steps": "3",
+                "--speculative-eagle-topk": "1",
+                "--speculative-num-draft-tokens": "4",
+                "--speculative-draft-model-path": "/models/drafter",
+            },
+        ),
+        (
+            "sglang",
+            {"method": "draft", "model": "qwen3-0.6b"},
+            {"--speculative-algorithm": "STANDALONE", "--speculative-draft-model-path": "qwen3-0.6b"},
+        ),
+        (
+            "llama.cpp",
+            {"method": "draft", "model": "qwen3-0.6b"},
+            {"--spec-type": "draft-simple", "--spec-draft-n-max": "3", "--spec-draft-model": "/models/drafter.gguf"},
+        ),
+        ("llama.cpp", {"method": "ngram"}, {"--spec-type": "ngram-simple", "--spec-ngram-simple-size-m": "3"}),
+    ],
+)
+def test_drafts_are_told_by_flags(engine: str, drafted: dict[str, object], flags: dict[str, str]) -> None:
+    """SGLang and llama.cpp are told by flags of their own what drafts, and how many tokens; no model looks up."""
+    case = {"model": "qwen3-32b", "engine": engine, "accelerator": "h100-sxm-80gb", "context_tokens": 4096}
+    answer: Any = launch({**case, "speculation": {**drafted, "tokens": 3, "acceptance": 0.7}})
+    given = words(answer)
+    assert {flag: given[given.index(flag) + 1] for flag in flags} == flags
+    assert "no-flag" not in [warning["code"] for warning in answer["warnings"]]
+    takes_a_model = any(flag.endswith(("-draft-model", "-draft-model-path")) for flag in given)
+    assert takes_a_model == (drafted["method"] != "ngram")
+
+
 def test_the_share_is_the_version_s() -> None:
     """vLLM's share of the device is that of its version: 0.92 today, 0.9 until 0.20."""
     for version, share in ((None, "0.92"), ("0.19.0", "0.9")):
@@ -256,18 +294,21 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
         assert yaml.safe_load(answer["files"][0]["text"])["enable_attention_dp"] is True
 
 
-# Options as each program's own source has them, read on 2026-11-26: SGLang 0.5.23 (arg_groups/fields; 0.5.19 and before
+# Options as each program's own source has them, read on 2026-11-26: SGLang 0.5.23 (arg_groups/fields, on 2026-11-27
+# spec.py at 015c872; 0.5.19 and before
 # have --cuda-graph-max-bs, too), vLLM 0.33.0 (engine/arg_utils.py), TRL 1.16.0 (ModelConfig, SFTConfig and its base,
 # trl/cli); on 2026-11-22: TensorRT-LLM (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805;
 # --no-mmap in common/arg.cpp at 0017d6f, an older one).
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
     "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
-    "--kv-cache-dtype --enable-hierarchical-cache --hicache-size "
+    "--kv-cache-dtype --enable-hierarchical-cache --hicache-size --speculative-algorithm --speculative-num-steps "
+    "--speculative-eagle-topk --speculative-num-draft-tokens --speculative-draft-model-path "
     "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
-    "llama.cpp": "--no-mmap --load-mode -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
+    "llama.cpp": "--no-mmap --load-mode -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram --spec-type "
+    "--spec-draft-n-max --spec-ngram-simple-size-m --spec-draft-model",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --enable-prefix-caching --kv-cache-dtype "
