@@ -9,6 +9,7 @@ from calc.calculators.html import element, text
 CALCULATOR_PAGES = {
     "what-runs": "calculators/what-runs/",
     "what-hardware": "calculators/what-hardware/",
+    "what-budget": "calculators/what-budget/",
     "plan-service": "calculators/plan-service/",
     "plan-fine-tune": "calculators/plan-fine-tune/",
     "how-far": "calculators/how-far/",

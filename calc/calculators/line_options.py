@@ -11,6 +11,7 @@ from calc.calculators.options import (
     EACH,
     FORMAT,
     LEFT,
+    MODEL,
     case_name,
     devices,
     each_answer,
@@ -28,6 +29,7 @@ from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
 from calc.lines.settling import settled_question
+from calc.lines.wording import FOR_MEMORY
 from calc.planner.answer import answering as planning
 from calc.planner.steps import Steps
 from calc.units import show_count, show_large_count
@@ -56,7 +58,11 @@ def answering(reading: Any) -> Steps[Answered]:
         return *trained(question, found), settled
     if question["want"] == "limit":
         return *most(question, found["options"][0]), settled
-    return *(models(found) if question["want"] == "models" else hardware(question, found)), settled
+    if question["want"] == "models":
+        return *models(found), settled
+    if "model" not in question:
+        return *bought(question, found), settled
+    return *hardware(question, found, memory=bool(FOR_MEMORY.search(reading["line"].lower()))), settled
 
 
 def nothing(found: Any) -> tuple[str, str]:
@@ -120,13 +126,36 @@ def models(found: Any) -> tuple[str, str]:
     return verdict_html(right, headline, fast) + shown, f"{headline} {fast} {len(listed)} are listed."
 
 
-def hardware(question: Any, found: Any) -> tuple[str, str]:
-    """Return what a model needs, and which devices have it, the cheapest first."""
+def bought(question: Any, found: Any) -> tuple[str, str]:
+    """Return what money buys or rents, by the largest model that it runs."""
+    first, scenario = found["options"][0], found["options"][0]["scenario"]
+    prices = prices_of(question)
+    spent = ", ".join(f"{money(first, name)} {words}" for name, _, words in prices)
+    headline = (
+        f"The largest that so much money runs is {model_name(scenario)}, {said_format(str(scenario['weights']))}."
+    )
+    most = question["limits"]["devices"]
+    kind = "One GPU is" if most == 1 else f"At most {show_count(most)} of a kind are"
+    rest = f"On {fleet(first)}: {spent}. It writes {each_answer(first)}. {kind} tried."
+    columns = (MODEL, FORMAT, EACH, *(money_column(heading, name) for name, heading, _ in prices), LEFT)
+    caption = "What the money buys, by the largest model that it runs: models of the last two years"
+    shown = option_table(found["options"], "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
+    right, headline, rest = found_first(first, headline, rest)
+    return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
+
+
+def prices_of(question: Any) -> tuple[tuple[str, str, str], ...]:
+    """Return the amounts of what is paid: once, or as rent."""
+    return PURCHASE if question.get("limits", {}).get("buy") else RENT
+
+
+def hardware(question: Any, found: Any, *, memory: bool) -> tuple[str, str]:
+    """Return what a model needs, and which devices have it, the cheapest first; `memory` is what is asked for."""
     listed = found["options"]
-    prices = PURCHASE if question.get("limits", {}).get("buy") else RENT
+    prices = prices_of(question)
     spent = ", ".join(f"{money(listed[0], name)} {words}" for name, _, words in prices)
-    headline = f"The cheapest that serves is {fleet(listed[0])}: {spent}."
-    right, headline, rest = found_first(listed[0], headline, needs(question, found))
+    cheapest, takes = f"The cheapest that serves is {fleet(listed[0])}: {spent}.", needs(question, found)
+    right, headline, rest = found_first(listed[0], *((takes, cheapest) if memory else (cheapest, takes)))
     caption = (
         "What serves, the cheapest first: prices of the catalogue, with their days on the page Machines and prices"
     )

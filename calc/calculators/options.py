@@ -17,7 +17,7 @@ from calc.units import show_count, show_number, show_tokens_per_s
 
 NOT_KNOWN = "–"
 ORIGINS = {"loaded": "converted as it loads", "reader": "to be found or made"}  # of weights that are no file yet
-WORDED = ("Format", "Method")  # columns of words beside that of the names
+WORDED = ("Model", "Format", "Method")  # columns of words beside that of the names
 Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
 
 
@@ -140,6 +140,7 @@ def money_column(heading: str, name: str) -> Column:
     return heading, cell
 
 
+MODEL: Column = ("Model", lambda option: text(model_of(option)))
 FORMAT: Column = ("Format", weights)
 EACH: Column = ("Each answer", lambda option: ordered(rate(option), each_answer(option)))
 LEFT: Column = ("Left on each GPU", left)

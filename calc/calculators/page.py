@@ -21,6 +21,7 @@ class Calculators(Mapping[str, Calculator]):
     ids = (
         "what-runs",
         "what-hardware",
+        "what-budget",
         "plan-service",
         "plan-fine-tune",
         "how-far",

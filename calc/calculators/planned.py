@@ -64,10 +64,10 @@ def dollars(name: str, label: str, topic: str) -> Amount:
     return Amount(name, label, "US dollars; empty for any.", "", least=0, most=10**9, topic=topic)
 
 
-def most_devices(topic: str) -> Number:
+def most_devices(topic: str, many: str = "8") -> Number:
     """Return the input of how many devices of a kind are tried."""
     help_ = "Kinds of which it takes more are left out."
-    return Number("devices", "Most GPUs", help_, "8", least=1, most=64, topic=topic)
+    return Number("devices", "Most GPUs", help_, many, least=1, most=64, topic=topic)
 
 
 def shown_count(topic: str, many: str = "10") -> Number:

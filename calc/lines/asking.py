@@ -3,7 +3,7 @@
 import re
 
 from calc.lines.reader import Reader
-from calc.lines.wording import CHEAPEST, ELSEWHERE, FOR_HARDWARE, FOR_MODELS, LAST, OF_MACS, SOMETHING, TUNED
+from calc.lines.wording import APPLE, CHEAPEST, ELSEWHERE, FOR_HARDWARE, FOR_MODELS, LAST, OF_MACS, SOMETHING, TUNED
 
 TRAINED = ("training", "duration", "deadline", "longest", "trainable")
 TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
@@ -88,6 +88,8 @@ def asks_by_names(reader: Reader, model: object, device: object) -> str | None:
     if model and (paid(reader) or loaded or asks_for(reader, FOR_HARDWARE)) and not elsewhere(reader):
         reader.read_macs()
         return "hardware"
+    if asks_of_money(reader, model, device):
+        return "hardware"
     if not model and reader.macs() and asks_for(reader, FOR_MODELS):
         reader.missing = ["accelerator"]
         return None
@@ -105,6 +107,15 @@ def asks_count(reader: Reader) -> bool:
 def paid(reader: Reader) -> bool:
     """Whether a line says what may be paid for what is to be bought."""
     return any(amount.field in MONEY for amount in reader.amounts)
+
+
+def asks_of_money(reader: Reader, model: object, device: object) -> bool:
+    """Whether a line says what may be spent and nothing else: what runs for $1000, the best GPU under $2000."""
+    if model or device or reader.alone or not paid(reader) or ELSEWHERE.search(reader.line.small):
+        return False
+    reader.read_macs(APPLE)
+    asked = asks_for(reader, FOR_HARDWARE) or asks_for(reader, FOR_MODELS)
+    return asked and not reader.line.unread()
 
 
 def elsewhere(reader: Reader) -> bool:

@@ -7,6 +7,7 @@ from calc.lines.device_names import Name
 from calc.lines.line import Line
 from calc.lines.names import Names
 from calc.lines.parts import NUMBER
+from calc.lines.wording import LAPTOP
 
 ALONE = re.compile(
     r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpus?"
@@ -14,6 +15,10 @@ ALONE = re.compile(
     r"|(?:ohne|sans|sin) (?:gpu|grafikkarte|carte graphique|tarjeta grafica))\b"
 )
 BARE = re.compile(r"(?<!what )(?<!which )(?<!best )(?<!need )\bcpus?\b(?!\s*(?:offload|ram|memory|and|[/+]))")
+OWN_MEMORY = re.compile(  # a laptop's, and no phone's or server's beside it
+    rf"^(?!.*\bgaming\b).*(?:\b\d+\s?gb (?:ram )?{LAPTOP.pattern}"
+    rf"|{LAPTOP.pattern}(?: with| has|,)?(?: an?| only)? \d+\s?gb\b)"
+)
 OF_CARDS = re.compile(r"\b(?:gpus?|vram|cards?|cuda)\b")
 SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b|o)?\b\s*(?:(?:of|de)\s+)?"
 KIND = r"(?:(?:sys(?:tem)?|main|cpu|host|memoria)\s+)?"
@@ -65,8 +70,14 @@ def read_alone(line: Line) -> tuple[int, int] | None:
 
 
 def read_bare(line: Line) -> tuple[int, int] | None:
-    """Return where a line that speaks of no device says that a processor is to do the work, claimed; else None."""
-    match = None if OF_CARDS.search(line.small) else next(line.found(BARE), None)
+    """Return where a line that speaks of no device says that a processor is to do the work, claimed; else None.
+
+    A laptop of which the memory is said, and no card, has none.
+    """
+    if OF_CARDS.search(line.small):
+        return None
+    laptop = OWN_MEMORY.search(line.small)
+    match = next(line.found(BARE), None) or (next(line.found(LAPTOP), None) if laptop else None)
     if match is None:
         return None
     line.claim(*match.span())

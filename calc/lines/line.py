@@ -40,9 +40,9 @@ requirements requires resource resources result results rig rigs roughly run run
 served server serving set setup should single size small smallest smoothly so some someone something spare spec specs
 spend still streams sufficient suggest suggestion suggestions supervised sure system take takes tell tesla than thanks
 that the their them then there these they think thinking this those through thx tia time times tldr to together token
-tokens too total tried try trying two under up us usable usage use used user using version very via vram wait wanna
-want wanted was way we weights well were what what's whats when where whether which while who will with wondering work
-working works workstation worth would write writing yes you your
+tokens too total tried try trying two under up us usable usage use used user using value version very via vram wait
+wanna want wanted was way we weights well were what what's whats when where whether which while who will with
+wondering work working works workstation worth would write writing yes you your
 """
 # The same in German, Spanish, French and Portuguese, and the signs of Chinese.
 FOREIGN_WORDS = """

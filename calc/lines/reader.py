@@ -1,5 +1,6 @@
 """The reader of a line: its names and quantities as fields, the kind of its question, and what no field takes."""
 
+import re
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -222,9 +223,9 @@ class Reader:
         """Return the chips that a line may mean which names a Mac and none of them, those on sale first."""
         return macs(self.line, self.facts) if self.value("accelerator") is None else []
 
-    def read_macs(self) -> None:
-        """Take the maker of Macs where a line asks which of them there has to be."""
-        if which := OF_MACS.search(self.line.small):
+    def read_macs(self, words: re.Pattern[str] = OF_MACS) -> None:
+        """Take the maker of Macs where a line asks, by these words, which of them there has to be."""
+        if which := words.search(self.line.small):
             self.chips.append(Chip(*which.span(), field="vendor", value="Apple"))
 
     def family(self) -> list[str]:

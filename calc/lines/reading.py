@@ -25,6 +25,8 @@ SHOWN = ("text_only", "videos")  # what a model that sees is shown
 HOURS_A_MONTH = 730
 RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
+READ_PER_S = 10  # tokens that a quick reader reads
+IN_A_MACHINE = {True: 2, False: 8}  # devices that are bought for one's own computer, and that are rented
 TOKENS_EACH = 20  # of a parameter
 TUNED_ON = 10_000_000  # tokens
 FEWEST_OF_A_STAGE = 4  # micro-batches
@@ -205,13 +207,19 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     question.setdefault("weights", "any")
     fields = {"users": "sequences"} | {name: name for name in (*TIMES, "requests_per_s", "hours_a_day")}
     need = {name: reader.value(field) for name, field in fields.items()}
-    question["need"] = {name: value for name, value in need.items() if value is not None}
+    question["need"] = wanted = {name: value for name, value in need.items() if value is not None}
     if kind == "hardware":
-        question["limits"] = limits(reader)
+        kept = limits(reader)
         if device := reader.value("accelerator"):  # of which a load needs so many
-            question |= {"rank_by": "devices", "limits": {"accelerators": [device], "devices": MOST_DEVICES}}
+            question["rank_by"], kept = "devices", {"accelerators": [device], "devices": MOST_DEVICES}
         elif reader.value("vendor"):
-            question["limits"] = {"buy": True, **limits(reader), "accelerators": reader.macs()}  # nobody rents them out
+            kept = {"buy": True, **kept, "accelerators": reader.macs()}  # nobody rents them out
+        if "model" not in question:
+            question["models"] = "any"
+            kept["devices"] = reader.count("accelerators") or IN_A_MACHINE[bool(reader.value("price"))]
+            if not set(TIMES) & set(wanted):
+                reader.taken["tokens_per_s_each"] = wanted["tokens_per_s_each"] = READ_PER_S
+        question["limits"] = kept
     return question | lengths(reader)
 
 

@@ -7,7 +7,7 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
-from calc.planner.wanted import chosen_models
+from calc.planner.wanted import recent
 from calc.planning.support import place_of
 from calc.planning.usual_engine import format_of_bits, is_served
 from calc.scenario.fields import PUBLISHED, USUAL
@@ -18,7 +18,6 @@ HAVE = ("accelerator", "accelerators", "host")
 ON_PROCESSORS = "llama.cpp"  # which alone leaves parts of a model in the host's memory
 ON_HOST = frozenset(("experts_on_host", "gpu_layers"))
 FEW_BITS = 4  # below which what a model writes suffers
-YEARS = 2  # people who ask what runs mean current models
 
 
 class Settled(NamedTuple):
@@ -110,20 +109,10 @@ def settled_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], objec
 
     The most of something is asked for a format that fits; what runs is asked of models of the last two years.
     """
-    if question["want"] == "models" and question.keys().isdisjoint(("model", "models")):
-        return {**question, "models": recent()}, None
+    if question.get("workload") != "training" and question.get("models", "any") == "any" and "model" not in question:
+        return {**question, "models": recent(catalog())}, None
     if question["want"] != "limit" or "weights" in question or question.get("workload") == "training":
         return dict(question), None
     rest = {name: value for name, value in question.items() if name not in ("want", "of", "have")}
     weights = first_format({**question["have"], **rest})
     return {**question, "weights": weights}, weights
-
-
-def recent() -> list[str]:
-    """Return the models that write text and came out in the two years before the newest fact of the catalogue."""
-    facts = catalog()
-    year, month = facts.version.split("-")[:2]
-    since = f"{int(year) - YEARS}-{month}"
-    entries = facts.entries("models").items()
-    listed = {name for name, entry in entries if str(entry["released"]) >= since}
-    return [str(name) for name in chosen_models({}, facts) if name in listed]

@@ -16,6 +16,11 @@ FOR_HARDWARE = re.compile(
     r"|grafikkarten?|carte|tarjeta|speicher|memoire|memoria)\b|显[卡存]"
     r"|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
 )
+FOR_MEMORY = re.compile(
+    r"\b(?:how much|what|minimum) (?:gpu )?(?:v?ram|memory|mem)\b"
+    r"|\b(?:v?ram|memory) (?:requirements?|needs?|needed|usage|size)\b|\bv?ram (?:for|to)\b|\bv?ram\s*\??$"
+    r"|\bwie ?viel (?:v?ram|speicher)\b|\bcombien de (?:v?ram|memoire)\b"
+)
 BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|upgrade)\b|\$")  # beside a processor
 CHEAPEST = re.compile(
     r"\bbudget (?:for|to)\b|\bcheap(?:est|ly)?\b|\b(?:least|lowest)[ -](?:cost|price|expensive)\b|\bsave money\b"

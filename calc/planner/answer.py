@@ -9,7 +9,7 @@ from calc.catalog import Catalog, catalog
 from calc.derivation import INFO, Warn
 from calc.planner.account import Ledger
 from calc.planner.account_working import account_steps
-from calc.planner.candidates import candidates
+from calc.planner.candidates import places
 from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_second, writes
@@ -45,9 +45,9 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
 
         search, options, tried = yield from most(question, facts)
     else:
-        every = list(candidates(question, facts))
-        options = yield from search.looking(every)
-        tried = sum(len(candidate.scenarios) for candidate in every)
+        every = list(places(question, facts))
+        options = yield from search.looking(search.within_limits(every))
+        tried = sum(place.number for place in every)
     if not options:
         search.check()
     return {

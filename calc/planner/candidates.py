@@ -1,6 +1,9 @@
-"""What is tried for a question: scenarios by device, number and format, each with what it can at best reach."""
+"""What is tried for a question: on so many devices of a kind each model, under each engine, in each format."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from math import inf
+from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
@@ -34,35 +37,89 @@ USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 MOST_REPLICAS = 10_000
 
 
-def candidates(question: Question, facts: Catalog) -> Iterator[Candidate]:
-    """Iterate over what is tried: models on what there is, devices for a model, or layouts of the devices."""
+class Place(NamedTuple):
+    """So many devices of a kind, and what is tried on them."""
+
+    devices: Devices
+    number: int  # of the scenarios
+    candidates: Callable[[], Iterator[Candidate]]
+
+
+class Try(NamedTuple):
+    """A model under an engine, attention divided in a way of its own or as the engine does, in some formats."""
+
+    model: object
+    engine: str
+    divided: Mapping[str, object]
+    held: tuple[dict[str, object], ...]  # the fields of each format
+
+
+def places(question: Question, facts: Catalog) -> Iterator[Place]:
+    """Iterate over what is tried: models on what there is, devices for models, or layouts of the devices.
+
+    Of devices that one could have the cheapest come first, and so before others that are ranked alike.
+    """
     if question.want == "layout":
-        yield from layouts(question, facts)
+        yield layouts(question, facts)
         return
     read = {str(model): shared_by(question, model, facts) for model in question.models}
+    held = dict[str, list[Try]]()
     order = 0
+    for together in machines(question, facts):
+        found = ways(question, facts, together.accelerator)
+        if (named := str(found)) not in held:  # the same of most devices
+            held[named] = list(tries(question, facts, found))
+        tried = held[named]
+        if question.need.shared:
+            tried = [
+                one._replace(divided=divided)
+                for one in tried
+                for divided in (*attended_apart(question, facts, together, read[str(one.model)], engine=one.engine), {})
+            ]
+        make = partial(candidates_on, question, facts, together, tried=tried, read=read, order=order)
+        yield Place(together, sum(len(one.held) for one in tried), make)
+        order += len(tried)
+
+
+def machines(question: Question, facts: Catalog) -> list[Devices]:
+    """Return the devices that are tried, as many of a kind as one option has."""
+    found = []
     for accelerator in kinds(question, facts):
-        one, found = devices(question, facts, accelerator), ways(question, facts, accelerator)
-        split = {engine: in_two_memories(question, facts, accelerator, engine) for engine, _ in found}
-        held = {
-            (str(model), engine): tuple(stored(model, formats, facts))
-            for model in question.models
-            for engine, formats in found
-        }
-        for count in counts(question, accelerator):
-            several = one.together(count)
-            where, most = placed(question, accelerator, count), most_replicas(question, count)
-            for model in question.models:
-                architecture = read[str(model)]
-                asked = {**question.fields, **one_request(question, architecture), **where}
-                group = accelerator.id if question.want == "hardware" else str(model)
-                for engine, _ in found:
-                    base = {**asked, "engine": engine}
-                    for divided in (*attended_apart(question, facts, several, architecture, engine=engine), {}):
-                        scenarios = tuple({**base, **divided, **way} for way in held[str(model), engine])
-                        beside = {**base, **split[engine], "model": model} if split[engine] else None
-                        yield Candidate(group, several, scenarios, order, most_replicas=most, beside=beside)
-                        order += 1
+        one = devices(question, facts, accelerator)
+        found += [one.together(count) for count in counts(question, accelerator)]
+    if question.want == "hardware":
+        paid = "purchase" if question.limits.buys else "rent_per_hour"
+        found.sort(key=lambda several: inf if (price := getattr(several, paid)) is None else price)
+    return found
+
+
+def tries(question: Question, facts: Catalog, found: Iterable[tuple[str, tuple[object, ...]]]) -> Iterator[Try]:
+    """Iterate over the models that are tried, each under each of the engines that were found, in its formats."""
+    for model in question.models:
+        for engine, formats in found:
+            yield Try(model, engine, {}, tuple(stored(model, formats, facts)))
+
+
+def candidates_on(
+    question: Question,
+    facts: Catalog,
+    together: Devices,
+    *,
+    tried: Iterable[Try],
+    read: Mapping[str, Architecture | None],
+    order: int,
+) -> Iterator[Candidate]:
+    """Iterate over what is tried on so many devices of a kind."""
+    accelerator, count = together.accelerator, 1 if question.unlike or question.alone else together.number
+    where, most = placed(question, accelerator, count), most_replicas(question, count)
+    split = {engine: in_two_memories(question, facts, accelerator, engine) for engine in {one.engine for one in tried}}
+    for place, one in enumerate(tried, order):
+        asked = {**question.fields, **one_request(question, read[str(one.model)]), **where}
+        base = {**asked, "engine": one.engine}
+        beside = {**base, **split[one.engine], "model": one.model} if split[one.engine] else None
+        scenarios = tuple({**base, **one.divided, **way} for way in one.held)
+        group = accelerator.id if question.want == "hardware" else str(one.model)
+        yield Candidate(group, together, scenarios, place, most_replicas=most, beside=beside)
 
 
 def shared_by(question: Question, model: object, facts: Catalog) -> Architecture | None:
@@ -244,8 +301,8 @@ def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> 
     )
 
 
-def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:
-    """Iterate over the ways to divide the model over all of the devices."""
+def layouts(question: Question, facts: Catalog) -> Place:
+    """Return the devices with the ways to divide the model over all of them."""
     accelerator = owned(question, facts)
     count = counts(question, accelerator)[0]
     if "parallelism" in question.fields:
@@ -262,12 +319,19 @@ def layouts(question: Question, facts: Catalog) -> Iterator[Candidate]:
         if count // tensor % data == 0 and count // tensor // data <= architecture.layer_count
         for expert in sorted({1, tensor * data} if architecture.experts >= tensor * data else {1})
     ]
-    tries = [
+    tried = [
         (layout, engine, weights)
         for layout in found
         for engine, formats in ways(question, facts, accelerator)
         for weights in formats
     ]
-    for order, (layout, engine, weights) in enumerate(tries):
-        scenario = {**base, "engine": engine, "weights": weights, "parallelism": layout._asdict()}
-        yield Candidate(str(layout), own, (scenario,), order)
+    every = [
+        Candidate(
+            str(layout),
+            own,
+            ({**base, "engine": engine, "weights": weights, "parallelism": layout._asdict()},),
+            order,
+        )
+        for order, (layout, engine, weights) in enumerate(tried)
+    ]
+    return Place(own, len(every), partial(iter, every))

@@ -14,6 +14,7 @@ from calc.service.devices import read_devices
 
 HAVE = ("accelerator", "accelerators", "memory_limit", "display", "host", "pcie", "tensor_split")
 TRAINING = "training"
+BOUGHT = 'What one could buy or rent is asked with want "hardware"'
 
 
 def read_have(given: Mapping[str, object], want: str) -> dict[str, object]:
@@ -22,7 +23,9 @@ def read_have(given: Mapping[str, object], want: str) -> dict[str, object]:
     if want == "hardware" and have:
         raise ScenarioError("have", 'does not apply: want "hardware" looks for it')
     if want != "hardware" and "accelerator" not in have and "host" not in have:
-        raise ScenarioError("have.accelerator", f"is needed, or have.host of a processor alone: {want} on what?")
+        raise ScenarioError(
+            "have.accelerator", f"is needed, or have.host of a processor alone: {want} on what? {BOUGHT}"
+        )
     if "accelerator" in have and not isinstance(have["accelerator"], str | list):
         raise ScenarioError("have.accelerator", "must be an id or a name, or a list of devices that are not alike")
     return have

@@ -108,27 +108,36 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     need, limits = read_need(table(given, "need", NEED), amount), read_limits(table(given, "limits", LIMITS), facts)
     check_training(given, need, limits, of)
     fields = read_fields(given, have, need, facts)
+    several = asks_of_several(given, want, of)
     return Question(
         want=want,
         have=have,
         unlike=unlike,
         alone=alone,
-        models=read_models(given, facts, one=want in ("hardware", "layout") or (want == "limit" and of != "model")),
-        weights=read_weights(given, facts, ladder=want == "models" or of == "model"),
+        models=read_models(given, facts, one=not several),
+        weights=read_weights(given, facts, ladder=several),
         engines=(HOST_ENGINE,) if unlike or alone else read_engines(given, facts),
         fields=fields,
         need=need,
         account=read_account(table(given, "account", ACCOUNT), facts, amount),
         limits=limits,
         of=of,
-        rank_by=one_of(given.get("rank_by", usual_rank(want, of)), "rank_by", RANKS),
+        rank_by=one_of(given.get("rank_by", usual_rank(want, of, several=several)), "rank_by", RANKS),
         shown=whole(given.get("count", 1 if want == "limit" else COUNT), "count", 1, MOST_COUNT),
     )
 
 
-def usual_rank(want: str, of: str) -> str:
-    """Return by what options are ranked unless a question says otherwise."""
-    return "speed" if of == "training_tokens" else USUAL_RANK[want]
+def asks_of_several(given: Mapping[str, object], want: str, of: str) -> bool:
+    """Return whether models are looked for: the largest, what runs on what there is, or on what one could have."""
+    open_ = "models" in given and given.get("workload") != TRAINING
+    return want == "models" or of == "model" or (want == "hardware" and open_)
+
+
+def usual_rank(want: str, of: str, *, several: bool) -> str:
+    """Return by what options are ranked unless a question says otherwise: devices for many models by what they run."""
+    if of == "training_tokens":
+        return "speed"
+    return USUAL_RANK["models"] if several else USUAL_RANK[want]
 
 
 def read_of(given: Mapping[str, object], want: str) -> str:

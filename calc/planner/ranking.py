@@ -137,8 +137,12 @@ class Ranking:
         return candidate.devices.times(candidate.replicas + self.question.need.spare)
 
     def beyond_limits(self, candidate: Candidate) -> Miss | None:
-        """Return which limit the devices are beyond."""
-        limits, devices = self.question.limits, self.fleet(candidate)
+        """Return which limit the devices of all replicas are beyond."""
+        return self.beyond(self.fleet(candidate))
+
+    def beyond(self, devices: Devices) -> Miss | None:
+        """Return which limit devices are beyond."""
+        limits = self.question.limits
         rent = devices.rent_per_month(self.question.need.hours_a_month)
         for reason, unit, most, value, asked in (
             ("price", "USD", limits.price, devices.purchase, limits.buy),

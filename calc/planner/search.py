@@ -6,12 +6,14 @@ Whatever is shown went through `estimate` itself. What is not shown was tried to
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import count as counting
+from itertools import islice
 from math import ceil, inf
 from typing import Any
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate, doubted, named_engine
+from calc.planner.candidates import Place
 from calc.planner.encoders import Readers
 from calc.planner.fleet import Fleet, Spread, fewest, fleets_of
 from calc.planner.host_alone import within_host
@@ -117,6 +119,16 @@ class Search(Inspection):
         heapify(line)
         return line
 
+    def within_limits(self, places: Iterable[Place]) -> Iterator[Candidate]:
+        """Iterate over what is tried on devices that keep the limits, and count the rest, all of a place at once."""
+        for place in places:
+            tried = place.candidates()
+            if miss := self.beyond(place.devices.times(1 + self.question.need.spare)):
+                for first in islice(tried, 1):
+                    self.reject(first, miss, place.number)
+            else:
+                yield from tried
+
     def leave_tight(self, options: Iterable[Option]) -> None:
         """Count options that are left out as they may not fit, and say what makes the surest of them sure."""
         left = [option for option in options if not option.is_sure]
@@ -128,7 +140,7 @@ class Search(Inspection):
     def leave_unpriced(self, candidates: Iterable[Candidate]) -> None:
         """Count candidates that are left out where cost ranks, as nobody says what they cost."""
         reason = "price" if self.question.limits.buys else "rent"
-        for candidate in candidates if self.question.rank_by == "cost" else ():
+        for candidate in sorted(candidates, key=lambda one: one.place) if self.question.rank_by == "cost" else ():
             if self.price(candidate) is None:
                 self.reject(candidate, Miss(reason, f"no {reason} of it is known", inf), len(candidate.scenarios))
 

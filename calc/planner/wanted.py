@@ -13,6 +13,7 @@ from calc.scenario.model import known_architecture, read_model
 
 KINDS = ("text", "task", "encoder")
 ANY = "any"
+YEARS = 2  # people who ask what runs mean current models
 
 
 def read_models(given: Mapping[str, object], facts: Catalog, *, one: bool) -> tuple[object, ...]:
@@ -67,6 +68,15 @@ def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object,
         if kind_of(facts.model(name), architecture) == kind
         and ("parameters" not in wanted or ends[0] <= parameters_total(architecture) <= ends[1])
     )
+
+
+def recent(facts: Catalog) -> list[str]:
+    """Return the models that write text and came out in the two years before the newest fact of the catalogue."""
+    year, month = facts.version.split("-")[:2]
+    since = f"{int(year) - YEARS}-{month}"
+    entries = facts.entries("models").items()
+    listed = {name for name, entry in entries if str(entry["released"]) >= since}
+    return [str(name) for name in chosen_models({}, facts) if name in listed]
 
 
 def kind_of(model: Model, architecture: Architecture) -> str:

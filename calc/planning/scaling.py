@@ -1,9 +1,10 @@
 """What a training budget buys: by each scaling law the best size and tokens, and the run on real devices."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from calc.catalog import Catalog, catalog
-from calc.catalog.records import Accelerator
+from calc.catalog.records import Accelerator, Fact
 from calc.catalog.runs import Law
 from calc.derivation import Step, Warn
 from calc.errors import ScenarioError, nearest
@@ -30,6 +31,26 @@ ZETTA, BILLION = 1e21, 1e9
 FITTED_FLOPS = 3e21  # the largest budget of Hoffmann et al. 2022, section 3.2
 
 
+class Budget(NamedTuple):
+    """A question about a training budget, read."""
+
+    given: str
+    amount: float
+    law: Law
+    device: Accelerator
+    rate: Fact  # dense 16-bit FLOP/s of the device
+    devices: int
+    utilization: float
+    usage: float
+    price: Paid | None  # of a device and hour
+    own_size: float | None  # billions of parameters
+
+    @property
+    def peak(self) -> float:
+        """FLOP/s of a device's sheet."""
+        return float(self.rate.value)
+
+
 def scaling_report(scenario: Mapping[str, object]) -> Report:
     """Return what a budget trains best by each law, and how long, how much energy and how much money it takes.
 
@@ -38,6 +59,46 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
     of tokens for a model of `parameters` billions. `parameters` also asks what a size of one's own does with a budget.
     Raises ScenarioError for a field that is wrong.
     """
+    asked = read_budget(scenario)
+    operations = budget_step(asked)
+    flops = operations.value
+    if not LEAST_FLOPS <= flops <= MOST_FLOPS:
+        raise ScenarioError(
+            "amount", f"is {flops:.1e} operations; budgets from {LEAST_FLOPS:.0e} to {MOST_FLOPS:.0e} are answered"
+        )
+    answers = [law_answer(law, flops, asked.own_size) for law in catalog().laws()]
+    run = run_of(
+        flops=flops,
+        peak_flops_per_s=asked.peak,
+        utilization=asked.utilization,
+        devices=asked.devices,
+        power_w=asked.device.quantity("power"),
+        usage=asked.usage,
+        price_per_hour=None if asked.price is None else asked.price.each,
+    )
+    steps = [operations, *optimum_steps(asked.law, flops), hours_step(asked, flops, run.device_hours)]
+    return {
+        "scenario": {
+            **scenario,
+            "given": asked.given,
+            "law": asked.law.id,
+            "accelerator": asked.device.id,
+            "accelerators": asked.devices,
+            "utilization": asked.utilization,
+        },
+        "model": {"id": None},
+        "speed": None,
+        "flops": flops,
+        "laws": answers,
+        "run": run._asdict() | {"device_hours": run.device_hours, "days": run.days},
+        "price": None if asked.price is None else asked.price.report(),
+        "steps": [step.as_dict() for step in steps],
+        "warnings": [warning.as_dict() for warning in doubts(flops, asked.own_size, answers, asked.law)],
+    }
+
+
+def read_budget(scenario: Mapping[str, object]) -> Budget:
+    """Return the question that a scenario asks; raises ScenarioError for a field that is wrong."""
     for name in scenario:
         if name not in FIELDS:
             raise ScenarioError(name, f"is not a field{nearest(name, FIELDS)}; fields are {', '.join(FIELDS)}")
@@ -48,64 +109,22 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
     amount = positive(scenario, "amount")
     if amount is None:
         raise ScenarioError("amount", "is needed: how much of what is given")
-    chosen = law_of(facts, str(scenario.get("law", "besiroglu-2024")))
+    law = law_of(facts, str(scenario.get("law", "besiroglu-2024")))
     device = facts.accelerator(str(scenario.get("accelerator", "h100-sxm-80gb")))
-    rate = device.sixteen_bit
-    if rate is None:
+    if device.sixteen_bit is None:
         raise ScenarioError("accelerator", f"no 16-bit rate of {device.name} is known, which a run would be timed by")
-    peak = float(rate.value)
-    devices = count_of(scenario.get("accelerators", 1024))
-    usual = facts.coefficient("training-utilization")
-    utilization = positive(scenario, "utilization", most=1.0) or usual.value
-    own_price = positive(scenario, "price_per_hour")
-    price = rent_of(facts, device, own_price)
-    own_size = positive(scenario, "parameters")
-
-    steps: list[Step] = []
-    flops = budget_of(given, amount, chosen, peak * utilization, price=price, own_size=own_size, steps=steps)
-    if not LEAST_FLOPS <= flops <= MOST_FLOPS:
-        raise ScenarioError(
-            "amount", f"is {flops:.1e} operations; budgets from {LEAST_FLOPS:.0e} to {MOST_FLOPS:.0e} are answered"
-        )
-    answers = [law_answer(law, flops, own_size) for law in facts.laws()]
-    steps += optimum_steps(chosen, flops)
-    run = run_of(
-        flops=flops,
-        peak_flops_per_s=peak,
-        utilization=utilization,
-        devices=devices,
-        power_w=device.quantity("power"),
+    return Budget(
+        given=given,
+        amount=amount,
+        law=law,
+        device=device,
+        rate=device.sixteen_bit,
+        devices=count_of(scenario.get("accelerators", 1024)),
+        utilization=positive(scenario, "utilization", most=1.0) or facts.coefficient("training-utilization").value,
         usage=positive(scenario, "usage", least=1.0) or 1.0,
-        price_per_hour=None if price is None else price.each,
+        price=rent_of(facts, device, positive(scenario, "price_per_hour")),
+        own_size=positive(scenario, "parameters"),
     )
-    steps.append(
-        Step(
-            "Device-hours",
-            r"\frac{C}{P \cdot u \cdot 3600}",
-            f"{flops:.4g} / ({peak:.4g} × {utilization:g} × 3,600)",
-            run.device_hours,
-            unit="h",
-            source=rate.source,
-        )
-    )
-    return {
-        "scenario": {
-            **scenario,
-            "given": given,
-            "law": chosen.id,
-            "accelerator": device.id,
-            "accelerators": devices,
-            "utilization": utilization,
-        },
-        "model": {"id": None},
-        "speed": None,
-        "flops": flops,
-        "laws": answers,
-        "run": run._asdict() | {"device_hours": run.device_hours, "days": run.days},
-        "price": None if price is None else price.report(),
-        "steps": [step.as_dict() for step in steps],
-        "warnings": [warning.as_dict() for warning in doubts(flops, own_size, answers, chosen)],
-    }
 
 
 def positive(scenario: Mapping[str, object], field: str, *, least: float = 0.0, most: float = 1e30) -> float | None:
@@ -135,40 +154,44 @@ def law_of(facts: Catalog, name: str) -> Law:
     return known[name]
 
 
-def budget_of(
-    given: str,
-    amount: float,
-    law: Law,
-    reached_flops_per_s: float,
-    price: Paid | None,
-    own_size: float | None,
-    steps: list[Step],
-) -> float:
-    """Return the operations of a budget, with the step that found them."""
-    name, source = "Operations of the budget", law.source
+def budget_step(asked: Budget) -> Step:
+    """Return the operations of a budget, as the step that finds them."""
+    given, amount, price, size = asked.given, asked.amount, asked.price, asked.own_size
+    reached = asked.peak * asked.utilization
     if given == "zettaflop":
         found, formula, numbers = amount * ZETTA, r"C \cdot 10^{21}", f"{amount:g} × 10^21"
     elif given == "pf-days":
         found, formula, numbers = amount * PF_DAY_FLOPS, r"d \cdot 8.64 \cdot 10^{19}", f"{amount:g} × 8.64 × 10^19"
     elif given == "device-hours":
-        found = amount * HOUR_S * reached_flops_per_s
-        formula, numbers = r"h \cdot 3600 \cdot P \cdot u", f"{amount:,g} × 3,600 × {reached_flops_per_s:.4g}"
+        found = amount * HOUR_S * reached
+        formula, numbers = r"h \cdot 3600 \cdot P \cdot u", f"{amount:,g} × 3,600 × {reached:.4g}"
     elif given == "money":
         if price is None:
             raise ScenarioError("price_per_hour", "no rent of this device is known: say what an hour of one costs")
-        found = amount / price.each * HOUR_S * reached_flops_per_s
+        found = amount / price.each * HOUR_S * reached
         formula = r"\frac{m}{p} \cdot 3600 \cdot P \cdot u"
-        numbers = f"{amount:,g} / {price.each:g} × 3,600 × {reached_flops_per_s:.4g}"
+        numbers = f"{amount:,g} / {price.each:g} × 3,600 × {reached:.4g}"
     elif given == "parameters":
-        found = budget(law=law, parameters=amount * BILLION)
-        formula, numbers = r"N_{\text{best}}(C) = N", f"the best size by {law.name} is {amount:g} × 10^9, for C"
+        found = budget(law=asked.law, parameters=amount * BILLION)
+        formula, numbers = r"N_{\text{best}}(C) = N", f"the best size by {asked.law.name} is {amount:g} × 10^9, for C"
     else:
-        if own_size is None:
+        if size is None:
             raise ScenarioError("parameters", "is needed for a run: how many billion parameters the model has")
-        found = training_flops(parameters=own_size * BILLION, tokens=amount * BILLION)
-        formula, numbers = r"6 N D", f"6 × {own_size:g} × 10^9 × {amount:g} × 10^9"
-    steps.append(Step(name, formula, numbers, found, unit="FLOP", source=source))
-    return found
+        found = training_flops(parameters=size * BILLION, tokens=amount * BILLION)
+        formula, numbers = r"6 N D", f"6 × {size:g} × 10^9 × {amount:g} × 10^9"
+    return Step("Operations of the budget", formula, numbers, found, unit="FLOP", source=asked.law.source)
+
+
+def hours_step(asked: Budget, flops: float, device_hours: float) -> Step:
+    """Return the working of the hours of one device that so many operations take."""
+    return Step(
+        "Device-hours",
+        r"\frac{C}{P \cdot u \cdot 3600}",
+        f"{flops:.4g} / ({asked.peak:.4g} × {asked.utilization:g} × 3,600)",
+        device_hours,
+        unit="h",
+        source=asked.rate.source,
+    )
 
 
 def law_answer(law: Law, flops: float, own_size: float | None) -> Report:

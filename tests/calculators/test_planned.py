@@ -19,7 +19,7 @@ from calc.catalog import catalog
 from calc.planning.chance import SURE
 from calc.units import show_gib
 
-PLANS = ("what-runs", "what-hardware", "plan-service", "how-far")
+PLANS = ("what-runs", "what-hardware", "what-budget", "plan-service", "how-far")
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -14,7 +14,7 @@ from calc.calculators.line import answer_line
 
 OPTION = re.compile(r'data-launch="([^"]+)"')
 STARTED = ("will-it-fit", "speed", "fine-tune")  # calculators whose own answer can be started
-PLANS = ("what-runs", "what-hardware", "plan-service", "plan-fine-tune", "how-far")
+PLANS = ("what-runs", "what-hardware", "what-budget", "plan-service", "plan-fine-tune", "how-far")
 
 
 def asked(name: str, launched: dict[str, Any], **fields: str) -> Any:

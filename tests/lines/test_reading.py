@@ -15,7 +15,7 @@ from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.catalog.model_names import words_of
 from calc.catalog.records import Mixture
-from calc.lines.settling import recent, settled
+from calc.lines.settling import settled
 from calc.scenario.model import known_architecture
 from calc.units import GIB, read_count
 
@@ -211,15 +211,6 @@ def test_what_is_taken_for_a_line_is_said() -> None:
 def test_what_a_line_lacks(line: str, missing: list[str]) -> None:
     """A run needs a device or a processor alone, and what is asked of hardware needs none."""
     assert read_line(line)["missing"] == missing
-
-
-def test_recent_models_are_of_two_years() -> None:
-    """None is older than two years before the newest fact, to the month, and none that writes text and is, is left."""
-    facts = catalog()
-    since = f"{int(facts.version[:4]) - 2}{facts.version[4:7]}"
-    found = recent()
-    assert found and all(str(facts.entries("models")[name]["released"]) >= since for name in found)
-    assert {"qwen3-32b", "gpt-oss-20b"} <= set(found) and not {"llama-3.1-8b", "whisper-large-v3"} & set(found)
 
 
 def test_what_is_read_is_answered() -> None:

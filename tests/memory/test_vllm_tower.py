@@ -50,6 +50,19 @@ def test_videos_take_more() -> None:
     assert pool(OLDER, videos=False) == pytest.approx(25.05, rel=0.02)
 
 
+def test_room_for_a_video_that_ended() -> None:
+    """vLLM 0.11.0 kept outputs of 153,600 tokens of Qwen3-VL, and 2.31 GiB of cache for its 30B A3B on four RTX 3090
+    (issue 27992 for the first). 0.13.0 logged an image of 16,384, and 19.40 GiB on an H100 NVL."""
+    asked: dict[str, Any] = {"engine": "vllm", "model": "qwen3-vl-30b-a3b", "weights": "bf16"}
+    four = asked | {"accelerator": "rtx-3090", "context_tokens": 65_536, "parallelism": {"tensor": 4}}
+    wide = asked | {"accelerator": "h100-nvl-94gb", "context_tokens": 8192}
+    assert pool(four, engine_version="0.11.0") == pytest.approx(2.31, rel=0.05)
+    assert pool(wide, engine_version="0.13.0") == pytest.approx(19.40, rel=0.05)
+    kept = (153_600 - 16_384) * 2048 * (1 + 3) * 2 / GIB
+    alone = [pool(wide, engine_version="0.11.0", videos=videos) for videos in (False, True)]
+    assert alone[0] - alone[1] == pytest.approx(kept, rel=0.01)
+
+
 def test_graphs_alone_ask_for_blocks() -> None:
     """vLLM asks for a block of states for each sequence where it records graphs of whole steps, and not without."""
     report: Any = estimate(SEEN | {"graphs": True})

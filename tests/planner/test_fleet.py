@@ -8,7 +8,6 @@ import pytest
 from calc import estimate, plan
 from calc.catalog import catalog
 from calc.performance.load import state
-from calc.planner.candidates import candidates
 from calc.planner.fleet import Fleet
 from calc.planner.inspection import typical
 from calc.planner.question import read_question
@@ -17,6 +16,7 @@ from calc.planning.served import serve
 from calc.planning.serving_load import server_of
 from calc.planning.serving_run import run_of, site_of
 from calc.question import read_question as read_scenario
+from tests.planner.tried import candidates
 
 SERVICE: dict[str, Any] = {
     "want": "hardware",

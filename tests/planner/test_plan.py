@@ -14,7 +14,7 @@ from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.planner.bound import Bounds
 from calc.planner.candidate import Candidate
-from calc.planner.candidates import candidates
+from calc.planner.candidates import places
 from calc.planner.devices import Devices
 from calc.planner.fleet import fewest
 from calc.planner.need import Share
@@ -26,6 +26,7 @@ from calc.planner.wanted import chosen_models
 from calc.planning.chance import SURE
 from calc.question import read_placement
 from calc.scenario.model import known_architecture
+from tests.planner.tried import candidates
 
 UNLIKE: list[dict[str, object]] = [{"id": "rtx-3090"}, {"id": "rtx-3060-12gb", "count": 2}]
 PAIR = {"accelerator": "rtx-3090", "accelerators": 2}
@@ -114,6 +115,51 @@ def test_no_better_model_is_cut(rank: str) -> None:
         "count": 4,
     }
     assert found_values(question) == every_value(question)[:4]
+
+
+def test_no_larger_model_is_cut_of_what_money_buys() -> None:
+    """Of all consumer cards below a price each runs the largest model that estimating all of them finds for it."""
+    question = {
+        "want": "hardware",
+        "models": some_models(5),
+        "limits": {"price": 330, "devices": 2, "segments": ["consumer"], "vendors": ["NVIDIA", "Intel"]},
+        "context_tokens": 2048,
+        "count": 100,
+    }
+    assert found_values(question) == every_value(question) != []
+
+
+def test_money_buys_devices_by_what_they_run() -> None:
+    """The largest model comes first, on the cheapest of what runs it; each device is listed once, within the price."""
+    asked = {"want": "hardware", "models": ["qwen3-8b", "qwen3-14b", "llama-3.3-70b"], "limits": {"price": 1000}}
+    found: Any = plan(asked)
+    options = found["options"]
+    prices = [option["cost"]["purchase"] for option in options]
+    sizes = [parameters(known_architecture(catalog(), option["scenario"]["model"])) for option in options]
+    kinds = [option["scenario"]["accelerator"] for option in options]
+    assert sizes == sorted(sizes, reverse=True) and len(set(kinds)) == len(kinds) == 10
+    assert max(prices) <= 1000 and "price" in found["rejected"]
+    for size in set(sizes):
+        alike = [price for price, own in zip(prices, sizes, strict=True) if own == size]
+        assert alike == sorted(alike)
+
+
+def test_places_count_what_is_tried_on_them() -> None:
+    """The number of a place's scenarios is that of its candidates, whether or not attention is divided apart."""
+    for question in (
+        {
+            "want": "hardware",
+            "models": ["deepseek-v3", "qwen3-8b"],
+            "need": {"users": 8},
+            "engine": ["usual", "sglang"],
+        },
+        {"want": "layout", "model": "qwen3-30b-a3b", "have": {"accelerator": "l4-24gb", "accelerators": 4}},
+    ):
+        read = read_question(question, catalog())
+        found = [(place.number, list(place.candidates())) for place in places(read, catalog())]
+        assert all(number == sum(len(one.scenarios) for one in tried) for number, tried in found)
+        orders = [one.order for _, tried in found for one in tried]
+        assert orders == list(range(len(orders)))
 
 
 @pytest.mark.slow
@@ -555,7 +601,8 @@ def test_nothing_serves() -> None:
         ({"want": "hardware", "model": "llama-3.1-8b", "have": PAIR}, "have"),
         ({"want": "hardware"}, "model"),
         ({"want": "hardware", "model": "no-such-model"}, "model"),
-        ({"want": "hardware", "models": ["gpt2", "llama-3.1-8b"]}, "models"),
+        ({"want": "hardware", "workload": "training", "models": ["gpt2", "llama-3.1-8b"]}, "models"),
+        ({"want": "layout", "have": PAIR, "models": ["gpt2", "llama-3.1-8b"]}, "models"),
         ({"want": "models", "have": PAIR, "model": "no-such-model"}, "model"),
         ({"want": "models", "have": PAIR, "models": []}, "models"),
         ({"want": "models", "have": PAIR, "weights": []}, "weights"),

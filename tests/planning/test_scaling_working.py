@@ -11,7 +11,7 @@ from calc.derivation import Warn
 from calc.performance.scaling_laws import budget, loss, optimal_parameters, optimal_power, optimum, wasted_share
 from calc.planning.cost import Paid
 from calc.planning.runs import run_of, utilization_of
-from calc.planning.scaling import budget_of, doubts, law_answer, optimum_steps, scaling_report
+from calc.planning.scaling import budget_step, doubts, law_answer, optimum_steps, read_budget, scaling_report
 from calc.planning.speed_up import SpeedUp, speed_up_steps
 
 ROUND = {"e": 1.0, "a": 8.0, "b": 8.0, "alpha": 0.5, "beta": 0.5}
@@ -26,6 +26,8 @@ JOINT = POWER._replace(
     form="joint", constants={**POWER.constants, "n_c": 16e9, "d_c": 5e9, "alpha_n": 0.5, "alpha_d": 0.5}
 )
 SOURCE = "paper"
+READ = read_budget({"amount": 1.0})
+ASKED = READ._replace(law=SUM, rate=READ.rate._replace(value=5e14), utilization=1.0)
 
 
 @pytest.mark.parametrize(
@@ -41,11 +43,10 @@ SOURCE = "paper"
 )
 def test_budgets(given: str, amount: float, flops: float, formula: str, numbers: str) -> None:
     """At 5e14 operations a second and 4 dollars an hour; 1e9 parameters and tokens are 6e18, by a law of equals."""
-    steps: list[Any] = []
     price = Paid(4.0, "USD", "own")
-    found = budget_of(given, amount, SUM, 5e14, price=price, own_size=2.0, steps=steps)
-    assert found == pytest.approx(flops)
-    assert steps == [("Operations of the budget", formula, numbers, found, "FLOP", SOURCE)]
+    step = budget_step(ASKED._replace(given=given, amount=amount, price=price, own_size=2.0))
+    assert step.value == pytest.approx(flops)
+    assert step == ("Operations of the budget", formula, numbers, step.value, "FLOP", SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_budgets(given: str, amount: float, flops: float, formula: str, numbers:
 def test_budgets_that_lack_something(given: str, field: str, message: str) -> None:
     """Money needs a price, a run the size of its model."""
     with pytest.raises(ScenarioError) as refused:
-        budget_of(given, 1.0, SUM, 5e14, price=None, own_size=None, steps=[])
+        budget_step(ASKED._replace(given=given, price=None, own_size=None))
     assert (refused.value.field, refused.value.message) == (field, message)
 
 

@@ -161,13 +161,15 @@ ERA_RULES: Rules = {
     "reason": (str,),
     "source": (str,),
 }
-TOWER_COUNTS = ("image_tokens", "patches", "video_tokens", "pair_tokens", "widths")
+TOWER_COUNTS = ("image_tokens", "patches", "video_tokens", "pair_tokens", "kept_tokens", "widths")
 TOWER_RULES: Rules = {
     "image_tokens": (int,),
     "patches": (int,),
     "video_tokens?": (int,),
     "pair_tokens?": (int,),
+    "kept_tokens?": (int,),
     "widths?": (int,),
+    "ended?": (str,),
     "source": (str,),
 }
 ENGINE_COEFFICIENT_RULES: Rules = {

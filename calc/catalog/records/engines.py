@@ -46,6 +46,12 @@ class TowerBudget(NamedTuple):
     video_tokens: int = 0  # of the longest video; 0 where images are larger
     pair_tokens: int = 0  # of the frames that it grows by, two as a rule
     widths: int = 0  # times its width that attention works on for each patch, where it is not the engine's coefficient
+    kept_tokens: int = 0  # whose outputs are kept where videos are shown, if more than it is shown
+    ended: str = ""  # the version that first showed it no more, within the era that it is named for; empty: none
+
+    def shown_by(self, version: tuple[int, ...]) -> bool:
+        """Return whether a version shows this; without its numbers it is as of the era."""
+        return not (version and self.ended) or version < version_numbers(self.ended)
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
@@ -102,7 +108,7 @@ class Engine(NamedTuple):
         numbers = version_numbers(version or "")
         known = (era.id for era in reversed(self.eras) if (era.reached(numbers, maker) if version else era.measured))
         found = self._replace(era=next(known, self.eras[0].id), version=version or "")
-        towers = found.as_of_era(self.towers)
+        towers = found.as_of_era({name: tower for name, tower in self.towers.items() if tower.shown_by(numbers)})
         return found._replace(coefficients=found.as_of_era(self.coefficients), towers=towers).valued(self.values)
 
     def backends_on(self, architecture: str, maker: str) -> tuple[str, ...]:

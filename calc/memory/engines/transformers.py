@@ -124,85 +124,77 @@ def prefill_peak(case: Case) -> tuple[Amount, Amount]:
 
     A chunk (`prefill_chunk_size`) is of each sequence.
     """
-    demand, stage, source = case.demand, case.stage, case.engine.source
-    passed = min(demand.prompt_tokens, case.batched_tokens or demand.prompt_tokens)
+    passed = min(case.demand.prompt_tokens, case.batched_tokens or case.demand.prompt_tokens)
     if keeps_prompt(case):
-        passed = demand.prompt_tokens
-    tokens, size = case.sequences * passed, demand.activation_bytes
-    hidden = stage.architecture.hidden_size
+        passed = case.demand.prompt_tokens
+    tokens = case.sequences * passed
+    layer = layer_peak(case, tokens)
+    activations, logits = head_peak(case, tokens)
+    if logits.bytes + activations.bytes > layer.bytes:
+        return activations, logits
+    return layer, Amount("logits", "Logits", 0, ALLOCATED)
+
+
+def layer_peak(case: Case, tokens: int) -> Amount:
+    """Return the activations of so many tokens in the widest layer: of its MLP, or of attention that keeps scores."""
+    demand, size, hidden = case.demand, case.demand.activation_bytes, case.stage.architecture.hidden_size
     held = case.engine.whole("held_hidden_states")
     width = case.load.width + held * hidden
-    layer = tokens * width * size
-    formula, template = r"T \cdot w \cdot b", "{} × {} × {}"
-    numbers: tuple[float, ...] = (tokens, width, size)
-    label = "Activations of the widest layer"
-    if case.attention == EAGER:
-        heads = max(
-            (
-                local_heads(kind.attention.heads, case.layout.tensor)
-                for kind, _ in stage.kind_counts()
-                if kind.attention
-            ),
-            default=0,
-        )
-        each = case.engine.whole("score_bytes")
-        scores = tokens * demand.prompt_tokens * heads * each + tokens * (2 + held) * hidden * size
-        if scores > layer:
-            layer, label = scores, "Attention scores of a layer"
-            formula = r"T \cdot (s \cdot n_{\text{heads}} \cdot b_{\text{score}} + n_h \cdot h \cdot b)"
-            template, numbers = (
-                "{} × ({} × {} × {} + {} × {} × {})",
-                (
-                    tokens,
-                    demand.prompt_tokens,
-                    heads,
-                    each,
-                    2 + held,
-                    hidden,
-                    size,
-                ),
-            )
+    widest = Amount(
+        id="activations",
+        label="Activations of the widest layer",
+        bytes=tokens * width * size,
+        scope=ALLOCATED,
+        formula=r"T \cdot w \cdot b",
+        template="{} × {} × {}",
+        numbers=(tokens, width, size),
+        source=case.engine.source,
+    )
+    if case.attention != EAGER:
+        return widest
+    kinds = [kind for kind, _ in case.stage.kind_counts() if kind.attention]
+    heads = max((local_heads(kind.attention.heads, case.layout.tensor) for kind in kinds if kind.attention), default=0)
+    each, prompt = case.engine.whole("score_bytes"), demand.prompt_tokens
+    scores = widest._replace(
+        label="Attention scores of a layer",
+        bytes=tokens * (prompt * heads * each + (2 + held) * hidden * size),
+        formula=r"T \cdot (s \cdot n_{\text{heads}} \cdot b_{\text{score}} + n_h \cdot h \cdot b)",
+        template="{} × ({} × {} × {} + {} × {} × {})",
+        numbers=(tokens, prompt, heads, each, 2 + held, hidden, size),
+    )
+    return max(widest, scores, key=lambda amount: amount.bytes)
+
+
+def head_peak(case: Case, tokens: int) -> tuple[Amount, Amount]:
+    """Return what so many tokens hold at the output matrix, and the logits: of all of them, or of each last one."""
+    demand, stage, source = case.demand, case.stage, case.engine.source
     every = demand.all_logits or keeps_prompt(case)
     positions = case.sequences * demand.prompt_tokens if every else case.sequences
-    each_logit = case.engine.whole("prompt_logit_bytes") if every else LOGIT_BYTES
-    logits = (
-        logits_bytes(architecture=stage.architecture, positions=positions) // 4 * each_logit if stage.is_last else 0
+    each = case.engine.whole("prompt_logit_bytes") if every else LOGIT_BYTES
+    logits = logits_bytes(architecture=stage.architecture, positions=positions) // LOGIT_BYTES * each
+    held, hidden = case.engine.whole("held_hidden_states"), stage.architecture.hidden_size
+    return (
+        Amount(
+            id="activations",
+            label="Activations at the output matrix",
+            bytes=tokens * hidden * demand.activation_bytes * held,
+            scope=ALLOCATED,
+            formula=r"T \cdot n_h \cdot h \cdot b",
+            template="{} × {} × {} × {}",
+            numbers=(tokens, held, hidden, demand.activation_bytes),
+            source=source,
+        ),
+        Amount(
+            id="logits",
+            label="Logits",
+            bytes=logits if stage.is_last else 0,
+            scope=ALLOCATED,
+            formula=r"n_{\text{positions}} \cdot V \cdot b_{\text{logit}}",
+            template="{} × {} × {}",
+            numbers=(positions, stage.architecture.output_size, each),
+            source=source,
+        ),
     )
-    head = tokens * hidden * size * held
-    outputs = stage.architecture.output_size
-    if logits + head > layer:
-        return (
-            Amount(
-                id="activations",
-                label="Activations at the output matrix",
-                bytes=head,
-                scope=ALLOCATED,
-                formula=r"T \cdot n_h \cdot h \cdot b",
-                template="{} × {} × {} × {}",
-                numbers=(tokens, held, hidden, size),
-                source=source,
-            ),
-            Amount(
-                id="logits",
-                label="Logits",
-                bytes=logits,
-                scope=ALLOCATED,
-                formula=r"n_{\text{positions}} \cdot V \cdot b_{\text{logit}}",
-                template="{} × {} × {}",
-                numbers=(positions, outputs, each_logit),
-                source=source,
-            ),
-        )
-    return Amount(
-        id="activations",
-        label=label,
-        bytes=layer,
-        scope=ALLOCATED,
-        formula=formula,
-        template=template,
-        numbers=numbers,
-        source=source,
-    ), Amount("logits", "Logits", 0, ALLOCATED)
 
 
 def reserve(case: Case, allocated: int, context: int, pass_bytes: int) -> Amount:

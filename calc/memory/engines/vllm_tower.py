@@ -34,6 +34,7 @@ class Seen(NamedTuple):
     tokens: int  # of the language model, of one item
     patches: int  # in one token
     widths: int  # that attention works on for each patch
+    kept: int  # tokens whose outputs are kept
 
 
 @lru_cache(maxsize=256)
@@ -71,7 +72,9 @@ def seen(case: Case, *, step_tokens: int, sequences: int) -> Seen | None:
     tokens = most_tokens(budget, demand.tokens, videos=demand.videos)
     of_prompts = sequences * max(demand.tokens // tokens, 1)
     widths = budget.widths or round(case.engine.values["tower_widths"])
-    return Seen(max(min(step_tokens // tokens, of_prompts), 1), tokens, budget.patches, widths)
+    items = max(min(step_tokens // tokens, of_prompts), 1)
+    kept = max(items * tokens, budget.kept_tokens if demand.videos else 0)
+    return Seen(items, tokens, budget.patches, widths, kept)
 
 
 def tower_amounts(case: Case, *, step_tokens: int, sequences: int) -> tuple[Amount | None, int]:
@@ -92,7 +95,7 @@ def tower_amounts(case: Case, *, step_tokens: int, sequences: int) -> tuple[Amou
     mlp = 2 * tower.hidden + (tower.inner + after) // ranks
     beside = tower.patch + tower.placed * tower.hidden
     width, patches = beside + max(attention, mlp), shown.items * shown.tokens * shown.patches
-    outputs = shown.items * shown.tokens * case.stage.architecture.hidden_size * (1 + tower.deep) * size
+    outputs = shown.kept * case.stage.architecture.hidden_size * (1 + tower.deep) * size
     amount = Amount(
         id="activations",
         label="Activations of what sees, in the profiling run",

@@ -44,54 +44,14 @@ class Step(Device):
             micro_batches=plan.accumulation,
             virtual_stages=plan.virtual_stages,
         )
-        kept = [self.layers[index].kept for index in self.pattern]
-        if self.offloads:
-            self.host += int(held * max(sum(kept) - sum(kept[-WAITING:]), 0))
-        total = sum(kept)
-        tables = self.tables()
-        others = 0 if self.offloads else int((held - 1) * total)
-        # Bytes that the first layers keep on the device, by how many they are, the micro-batches that wait included.
-        alive = [tables + others + size for size in accumulate(kept, initial=0)]
-        if self.offloads:
-            alive = [tables + min(size, WAITING * max(kept, default=0)) for size in accumulate(kept, initial=0)]
+        alive = self.kept_bytes(held)
         outliving = sum(self.layers[index].outliving for index in self.pattern)
         self.earlier = 0 if plan.checkpointing == "full" else outliving
         if self.pattern:
-            ahead = [alive[i + 1] + self.layers[kind].forward for i, kind in enumerate(self.pattern)]
-            widest = ahead.index(max(ahead))
-            unit = self.layers[self.pattern[widest]]
-            self.note(
-                FORWARD,
-                f"layer {stage.first + widest + 1} runs forward",
-                kept=alive[widest + 1],
-                activations=unit.forward + self.cast_cache() + self.earlier,
-                communication_buffers=self.gathered(unit.held, unit.held) + self.exchanged(),
-            )
+            self.forward_moment(alive)
         done = self.head_moments(alive[-1]) if stage.is_last else 0
         done += self.inventory.shared.gradient_bytes  # begun by the last layer that uses it, whole after the first
-        widest_of: dict[
-            int, tuple[int, int, int]
-        ] = {}  # for each kind the bytes that differ, the layer, gradients made
-        gradients = [group.gradient_bytes for _, group in self.inventory.layers]
-        for i in range(len(self.pattern) - 1, -1, -1):
-            kind = self.pattern[i]
-            made = -(-done // self.growing) if self.growing else 0
-            if kind not in widest_of or alive[i] + made > widest_of[kind][0]:
-                widest_of[kind] = alive[i] + made, i, made
-            done += gradients[kind]
-        for kind, (_, i, made) in widest_of.items():
-            unit, group = self.layers[kind], self.inventory.layers[kind][1]
-            self.note(
-                BACKWARD,
-                f"layer {stage.first + i + 1} runs backward",
-                kept=alive[i],
-                activations=unit.backward,
-                logits=self.logits.held if stage.is_last else 0,
-                gradients=made + unit.gradients + self.root_gradients,
-                communication_buffers=self.gathered(unit.held, unit.held)
-                + self.reducing(group.trained)
-                + self.exchanged(),
-            )
+        done = self.backward_moments(alive, done)
         if stage.is_first and self.inventory.embedding.trained:
             self.embedding_moment(done)
         self.step_moment()
@@ -105,6 +65,61 @@ class Step(Device):
             moments=tuple(self.moments),
             peak=max(self.moments, key=lambda moment: moment.total),
         )
+
+    def kept_bytes(self, held: float) -> list[int]:
+        """Return the bytes that the first layers keep on the device, by how many they are.
+
+        All of the `held` micro-batches count, those that wait included; what goes to the host is noted there.
+        """
+        kept = [self.layers[index].kept for index in self.pattern]
+        tables = self.tables()
+        if self.offloads:
+            self.host += int(held * max(sum(kept) - sum(kept[-WAITING:]), 0))
+            return [tables + min(size, WAITING * max(kept, default=0)) for size in accumulate(kept, initial=0)]
+        others = int((held - 1) * sum(kept))
+        return [tables + others + size for size in accumulate(kept, initial=0)]
+
+    def forward_moment(self, alive: list[int]) -> None:
+        """Note the widest layer of the forward pass, where so many bytes are `alive` before each."""
+        ahead = [alive[i + 1] + self.layers[kind].forward for i, kind in enumerate(self.pattern)]
+        widest = ahead.index(max(ahead))
+        unit = self.layers[self.pattern[widest]]
+        self.note(
+            FORWARD,
+            f"layer {self.stage.first + widest + 1} runs forward",
+            kept=alive[widest + 1],
+            activations=unit.forward + self.cast_cache() + self.earlier,
+            communication_buffers=self.gathered(unit.held, unit.held) + self.exchanged(),
+        )
+
+    def backward_moments(self, alive: list[int], done: int) -> int:
+        """Note the widest layer of each kind in the backward pass and return the gradients, in bytes, made after it.
+
+        `done` are those that were made before, and `alive` the bytes kept before each layer.
+        """
+        stage = self.stage
+        widest: dict[int, tuple[int, int, int]] = {}  # of each kind the bytes that differ, the layer, gradients made
+        gradients = [group.gradient_bytes for _, group in self.inventory.layers]
+        for i in range(len(self.pattern) - 1, -1, -1):
+            kind = self.pattern[i]
+            made = -(-done // self.growing) if self.growing else 0
+            if kind not in widest or alive[i] + made > widest[kind][0]:
+                widest[kind] = alive[i] + made, i, made
+            done += gradients[kind]
+        for kind, (_, i, made) in widest.items():
+            unit, group = self.layers[kind], self.inventory.layers[kind][1]
+            self.note(
+                BACKWARD,
+                f"layer {stage.first + i + 1} runs backward",
+                kept=alive[i],
+                activations=unit.backward,
+                logits=self.logits.held if stage.is_last else 0,
+                gradients=made + unit.gradients + self.root_gradients,
+                communication_buffers=self.gathered(unit.held, unit.held)
+                + self.reducing(group.trained)
+                + self.exchanged(),
+            )
+        return done
 
     def head_kept(self) -> int:
         """Return what the final norm and the output matrix keep."""
