@@ -48,6 +48,21 @@ class Miss(NamedTuple):
     sizes: tuple[int, ...] = ()  # in bytes, that stand in `lacks`, in their order
 
 
+class Rejected:
+    """How many scenarios do not serve for one reason, and the nearest of each group."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.nearest = dict[str, tuple[float, dict[str, object], Miss]]()  # with its ratio, by group
+
+    def as_dict(self, offered: set[str]) -> dict[str, object]:
+        """Return the count and the nearest of them; of what is offered nobody asks why not, if there is another."""
+        others = [kept for group, kept in self.nearest.items() if group not in offered]
+        _, scenario, miss = min(others or self.nearest.values(), key=lambda kept: kept[0])
+        nearest = {"scenario": scenario, "lacks": miss.lacks, "sizes_bytes": list(miss.sizes)}
+        return {"count": self.count, "nearest": nearest}
+
+
 def does_not_run(engine: str, works: Runs) -> Miss:
     """Return why an engine does not run it."""
     return Miss("runs", f"{engine}: {'; '.join(message for message, _ in works.because)}", inf)

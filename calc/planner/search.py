@@ -19,7 +19,7 @@ from calc.planner.fleet import Fleet, Spread, fewest, fleets_of
 from calc.planner.host_alone import within_host
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
-from calc.planner.options import Miss, Option, short, tight
+from calc.planner.options import Miss, Option, Rejected, short, tight
 from calc.planner.question import Question
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import change_for, likely_fits, surer_context
@@ -28,21 +28,6 @@ from calc.planning.serving_load import server_of
 from calc.units import show_number
 
 Line = list[tuple[bool, tuple[bool, float], int, int, Candidate, Option | None]]
-
-
-class Rejected:
-    """How many scenarios do not serve for one reason, and the nearest of each group."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.nearest = dict[str, tuple[float, dict[str, object], Miss]]()  # with its ratio, by group
-
-    def as_dict(self, offered: set[str]) -> dict[str, object]:
-        """Return the count and the nearest of them; of what is offered nobody asks why not, if there is another."""
-        others = [kept for group, kept in self.nearest.items() if group not in offered]
-        _, scenario, miss = min(others or self.nearest.values(), key=lambda kept: kept[0])
-        nearest = {"scenario": scenario, "lacks": miss.lacks, "sizes_bytes": list(miss.sizes)}
-        return {"count": self.count, "nearest": nearest}
 
 
 class Search(Inspection):
