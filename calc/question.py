@@ -26,7 +26,7 @@ from calc.scenario.engine import (
 from calc.scenario.fields import MOST_TOKENS, PUBLISHED
 from calc.scenario.formats import as_loaded, read_cache_format, read_weights, usual_cache
 from calc.scenario.layout import read_layout
-from calc.scenario.model import read_model, read_text_only, read_videos
+from calc.scenario.model import read_balance, read_model, read_text_only, read_videos
 from calc.scenario.reader import Reader, read_price, read_tokens
 from calc.service.asides import (
     read_adapters,
@@ -226,6 +226,7 @@ def read_asked(reader: Reader) -> Asked:
         draft=read_drafts(reader, engine, architecture=architecture, weights=weights),
         adapters=read_adapters(reader, engine, architecture),
         videos=read_videos(reader, engine, architecture),
+        balances_experts=read_balance(reader, engine, architecture),
     )
     traffic = read_arrivals(reader, engine, prompt_tokens=prompt, output_tokens=output, writes=architecture.writes)
     if architecture.writes and not output and "concurrency" in reader.given:

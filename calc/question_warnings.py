@@ -73,8 +73,24 @@ def answer_warnings(question: Question, demand: Demand, memory: Report, speed: R
             "first tokens of published servers with pools apart differ from it: see the range, which holds four of five"
         )
         found.append(Warn("first-token-of-pools", message, "disaggregation", INFO))
-    found += of_host(question, memory.get("host_bytes"))
+    found += of_host(question, memory.get("host_bytes")) + of_experts(question, demand)
     return found + of_correction(question.asked, question.accelerator)
+
+
+def of_experts(question: Question, demand: Demand) -> list[Warn]:
+    """Return what is taken of many ranks of experts, where nobody says it."""
+    layout = question.layout if question.asked.pools is None else question.asked.pools.decode
+    if layout is None or layout.expert <= 1 or question.asked.engine is None or demand.balances_experts is not None:
+        return []
+    from calc.performance.expert_ranks import MANY
+
+    if layout.expert <= MANY:
+        return []
+    message = (
+        f"with {layout.expert} ranks of experts tokens are taken to be sent to their experts, and experts to be "
+        "balanced (EPLB), as guides of engines have it on a large scale and no engine does by itself"
+    )
+    return [Warn("experts-balanced", message, "balance_experts", INFO)]
 
 
 def limits(question: Question, demand: Demand, room: object) -> list[Warn]:

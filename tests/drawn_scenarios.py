@@ -54,6 +54,7 @@ SHARES: dict[str, tuple[float, tuple[Any, ...]]] = {
     "sequence_slots": (0.1, (1, 32, 512)),
     "graphs": (0.1, (False, 8)),
     "text_only": (0.05, (True,)),
+    "balance_experts": (0.05, (True, False)),
     "videos": (0.05, (False,)),
     "memory_fraction": (0.1, (0.05, 0.5, 0.95, 1.0)),
     "memory_limit": (0.1, ("8 GiB", "48GB")),

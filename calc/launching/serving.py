@@ -12,8 +12,10 @@ from calc.launching.drafts import drafts
 from calc.launching.unsaid import SHARE_OF_ALL, unsaid
 from calc.memory.cache_store import HOST
 from calc.memory.runtime import visible_bytes
+from calc.performance.expert_ranks import MANY
 from calc.performance.fabric import joined
-from calc.scenario.fields import PUBLISHED
+from calc.scenario.fields import PUBLISHED, SHARING_ENGINES
+from calc.scenario.model import known_architecture
 from calc.service.checkpoints import AS_LOADED, AS_PUBLISHED, SIXTEEN_BIT, origin, published_in
 from calc.units import GB, GIB, MIB
 
@@ -22,6 +24,7 @@ PLAIN_CACHE = ("bf16", "fp16")
 HEAD = "$HEAD"  # the first machine, as a cluster names it
 PORT, RAY_PORT = 20000, 6379
 APART = "attention_apart"  # the choice that ranks attend to sequences of their own
+EXCHANGES = {"vllm": "deepep_low_latency", "sglang": "deepep"}  # of tokens with their experts, where it has to be said
 FOLDER = "/models"
 
 
@@ -58,7 +61,7 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     version = str(scenario.get("engine_version") or "")  # what is filled in is the first of an era that goes on
     files: list[tuple[str, str]] = []
     if launcher.id == "tensorrt-llm":
-        files.append(("options.yaml", trtllm_options(filled, facts.engine(filled["engine"]))))
+        files.append(("options.yaml", trtllm_options(filled, facts)))
         asked["options"] = "options.yaml"
     if launcher.id == "transformers":
         files.append(("generate.py", generating(asked, filled)))
@@ -87,11 +90,12 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
     return facts.accelerator(named) if named else None
 
 
-def trtllm_options(filled: Mapping[str, Any], engine: Engine) -> str:
+def trtllm_options(filled: Mapping[str, Any], facts: Catalog) -> str:
     """Return what TensorRT-LLM has no flag for. By itself it records graphs of few sizes, and runs others without.
 
     What stands here of the cache replaces all that flags say of it: its share stands here too, then.
     """
+    engine = facts.engine(filled["engine"])
     kept = ["  dtype: fp8\n"] if filled["kv_cache"] == "fp8" else []
     if room := in_memory(filled):
         kept.append(f"  host_cache_size: {room // filled['accelerators']}\n")
@@ -103,12 +107,31 @@ def trtllm_options(filled: Mapping[str, Any], engine: Engine) -> str:
     most = filled.get("graphs", filled.get("sequence_slots") or engine.whole("captured_sequences"))
     sizes = f"\n  enable_padding: true\n  max_batch_size: {most}\n" if most else " null\n"
     apart = "enable_attention_dp: true\n" if attends_apart(filled["parallelism"]) else ""
-    return f"{cache}cuda_graph_config:{sizes}{apart}"
+    placed = ""
+    if balances(filled) and isinstance(filled["model"], str):
+        slots = known_architecture(facts, facts.model(filled["model"]).id).experts
+        placed = f"moe_config:\n  load_balancer:\n    num_slots: {slots}\n    layer_updates_per_iter: 1\n"
+    return f"{cache}cuda_graph_config:{sizes}{apart}{placed}"
 
 
 def attends_apart(layout: Mapping[str, int]) -> bool:
     """Return whether data ranks attend to sequences of their own and divide the experts among all."""
     return layout["data"] > 1 and layout["expert"] > layout["tensor"]
+
+
+def of_experts(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Iterate over what ranks of experts do: whether tokens are sent to them, and whether they are balanced."""
+    layout = filled["parallelism"]
+    if layout["expert"] > MANY and attends_apart(layout):
+        yield "exchange", EXCHANGES.get(filled["engine"], True)
+    if balances(filled):
+        yield "balanced", True
+
+
+def balances(filled: Mapping[str, Any]) -> bool:
+    """Return whether experts are placed by what they have to do: as was said, or on a large scale."""
+    many = filled["parallelism"]["expert"] > MANY and filled["engine"] in SHARING_ENGINES
+    return bool(filled.get("balance_experts", many))
 
 
 def degrees(layout: Mapping[str, int], launcher: Launcher) -> Iterator[tuple[str, object]]:
@@ -129,7 +152,7 @@ def choices(
     """Iterate over what a report chose or assumed, by the name that flags have for it."""
     filled = report["scenario"]
     engine = facts.engine(filled["engine"]).of_version(str(scenario.get("engine_version") or "") or None)
-    yield from degrees(filled["parallelism"], launcher)
+    yield from (*degrees(filled["parallelism"], launcher), *of_experts(filled))
     yield "context_tokens", filled["context_tokens"] + filled["cached_tokens"]
     yield from device_share(filled, report, facts, engine)
     for name, field in (("slots", "sequence_slots"), ("batched_tokens", "batched_tokens")):

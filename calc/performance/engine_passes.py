@@ -12,6 +12,7 @@ from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.drafts import Draft
 from calc.memory.placement import ON_DEVICES, Host, Placement
 from calc.performance.device_rates import device_class
+from calc.performance.expert_ranks import expert_ranks
 from calc.performance.fabric import joined
 from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR
 from calc.performance.host_part import HostPart, crossings, device_layers, device_model, host_models
@@ -89,6 +90,8 @@ def passes_of(
     stage = places[0][1] if places else device_layers(demand, placement)
     model = device_model(stage, demand, layout, placement, fuses=fuses)
     away = host_models(demand, placement, fuses=fuses) if host is not None and placement.on_host else ()
+    if layout.expert > 1:
+        model = model._replace(expert_ranks=expert_ranks(values, demand, layout, accelerator))
     if values.get("absorbs_latents"):
         model, away = model.absorbing(), tuple(each.absorbing() for each in away)
     part = None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from calc.architecture.stages import Stage
 from calc.memory.budget import Demand, Layout
-from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, SEND
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
 from calc.performance.operations import Attention, Collective, Counted, Experts, Pass, Pointwise, Product, Recurrence
 from calc.performance.rank_layers import Look
 from calc.performance.rank_matrices import DECODER, ENCODED, ENCODER, OUTPUTS, ExpertMatrices
@@ -112,7 +112,7 @@ def divided(segment: Segment, context: int) -> int:
 def experts_of(group: ExpertMatrices, model: RankModel, tokens: float) -> Experts:
     """Return the routed experts' products. Expert ranks are tensor ranks, or join the tokens of several data ranks."""
     layout = model.layout
-    together = tokens * max(1, layout.expert // layout.tensor)
+    together = tokens * model.expert_ranks.replicas(max(1, layout.expert // layout.tensor))
     active = group.active / layout.expert
     share = 1.0 - (1.0 - group.active / group.total) ** together
     rows = together * active
@@ -130,6 +130,7 @@ def experts_of(group: ExpertMatrices, model: RankModel, tokens: float) -> Expert
         weight_bytes=group.weight_bytes * share,
         io_bytes=moved,
         ranks=layout.expert,
+        balanced=model.expert_ranks.balanced,
     )
 
 
@@ -215,15 +216,30 @@ def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, 
             )
     if layout.expert > layout.tensor:
         for group, count in model.experts:
-            size = tokens[DECODER] / layout.tensor * group.active * group.k * model.element_bytes
-            item = Collective("Tokens to experts and back", ALL_TO_ALL, size, layout.expert, group=EXPERT)
-            found.append(Counted(item, 2 * count))
+            found += exchanged(group, model, tokens=tokens[DECODER] / layout.tensor, layers=count)
     if layout.context > 1:
         found += context_messages(model, segments)
     if layout.pipeline > 1:
         item = Collective("Hidden states to the next stage", SEND, tokens[DECODER] * row, 2, group=PIPELINE)
         found.append(Counted(item, layout.pipeline - 1))
     return found
+
+
+def exchanged(group: ExpertMatrices, model: RankModel, *, tokens: float, layers: int) -> list[Counted]:
+    """Return how tokens of a rank get to the experts of layers on others, and what these answer back, in 16 bit."""
+    ranks, way = model.layout.expert, model.expert_ranks
+    there = tokens * group.k * way.sent_bytes(group.kernel, model.element_bytes)
+    back = tokens * group.k * model.element_bytes
+    if way.gathers:
+        gathered = Collective("All tokens to all experts", ALL_GATHER, ranks * there, ranks, group=EXPERT)
+        summed = Collective("Sum of what experts answer", REDUCE_SCATTER, ranks * back, ranks, group=EXPERT)
+        return [Counted(gathered, layers), Counted(summed, layers)]
+    name, copies = "Tokens to experts and back", way.copies(group.active, ranks)
+    sizes = {there: 2} if there == back else {there: 1, back: 1}
+    return [
+        Counted(Collective(name, ALL_TO_ALL, copies * size, ranks, group=EXPERT), times * layers)
+        for size, times in sizes.items()
+    ]
 
 
 def context_messages(model: RankModel, segments: tuple[Segment, ...]) -> list[Counted]:

@@ -13,6 +13,11 @@ SPLIT_KEYS = 1024.0  # the same of the keys that one query looks at
 TILE_QUERIES = 128.0  # queries that one compute unit takes at a time
 WIDEST_HEAD = 512.0  # elements of a key and a value together that stay in a unit's registers; wider ones pass twice
 WANTED_MOST = 0.8  # of the tokens that the expert has which is wanted most
+# Of the mean, what the busiest rank has where experts are placed by what they had to do before: DeepSeek R1 on 32 GB200
+# with a balancer of TensorRT-LLM (its blog on large-scale expert parallelism, table 1; 2.56 without).
+BALANCED = 1.11
+COPIED = 32  # places for copies of experts that balancers have: vLLM's guide, SGLang's and TensorRT-LLM's blogs
+ROUNDS = 8  # of looking for the most that an expert or a copy has
 # Inner width of an expert below which its tiles take no less time, as Triton's kernel of vLLM and SGLang has it by
 # default (`get_default_config` in fused_moe); those of packed weights are as wide as FP8's.
 EXPERT_TILES = {"bf16": 64.0, "fp8-block": 128.0}
@@ -170,21 +175,33 @@ def tiled_rows(*, rows: float, touched: float, tile: float) -> float:
     return touched * tile / -expm1(-tile * touched / rows)
 
 
-def busiest_rank(*, experts: int, ranks: int, tokens: float) -> float:
+def busiest_rank(*, experts: int, ranks: int, tokens: float, balanced: bool = False) -> float:
     r"""Return what the busiest of `ranks` has to do over their mean, where `experts` are not equally wanted.
 
     Loads as NVIDIA's measurements have them spread from 1 to 0.8 of the tokens, evenly in their logarithms, so that the
     deviation of one over the mean is $\sqrt{\ln L (L + 1) / (2 (L - 1)) - 1}$. A rank's sum of $E / R$ deviates
-    $\sqrt{R / E}$ times as much, and the largest of $R$ such sums by about $0.8 (\ln R)^{0.8}$ deviations.
+    $\sqrt{R / E}$ times as much, and the largest of $R$ such sums by about $0.8 (\ln R)^{0.8}$ deviations. Where a
+    balancer places experts, what is left is small, but no rank has less than what is wanted most: an expert has
+    $\ln L$ times the mean, or a $y$th of it where $N$ places for copies level those above:
+    $y - 1 - \ln y = N \ln L / E$.
 
     >>> round(busiest_rank(experts=128, ranks=8, tokens=8192), 2), busiest_rank(experts=8, ranks=1, tokens=64)
     (1.66, 1.0)
+    >>> [round(busiest_rank(experts=256, ranks=32, tokens=8192, balanced=known), 2) for known in (False, True)]
+    [2.41, 1.11]
     """
     most = WANTED_MOST * tokens
     if ranks == 1 or most <= 1.0:
         return 1.0
     deviation = sqrt(max(log(most) * (most + 1.0) / (2.0 * (most - 1.0)) - 1.0, 0.0))
-    return 1.0 + deviation * sqrt(ranks / experts) * 0.8 * float(log(ranks) ** 0.8)
+    found = 1.0 + deviation * sqrt(ranks / experts) * 0.8 * float(log(ranks) ** 0.8)
+    if not balanced:
+        return found
+    copies = COPIED * log(most) / experts
+    level = 1.0 + copies + sqrt(2.0 * copies)
+    for _ in range(ROUNDS):
+        level = 1.0 + copies + log(level)
+    return min(found, max(BALANCED, log(most) * most / (most - 1.0) * ranks / experts / level))
 
 
 class StreamLaw(NamedTuple):

@@ -5,7 +5,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, KernelLaw
-from calc.performance.collectives import ALL_REDUCE, RING, step_count
+from calc.performance.collectives import ALL_REDUCE, ALL_TO_ALL, RING, SEND, step_count
 from calc.performance.device_laws import (
     DECODE,
     EXPERTS,
@@ -35,6 +35,7 @@ from calc.performance.kernel_laws import (
     tiled_rows,
 )
 from calc.performance.operations import (
+    UPDATE_KERNELS,
     Attention,
     Collective,
     Copy,
@@ -126,7 +127,8 @@ class Kernels(DeviceLaws):
         law = self._experts.get(operation.kernel) or self._experts_law(operation.kernel)
         rows, ranks = operation.tokens * operation.active, operation.ranks
         if ranks > 1 and self.engine:  # in training a loss evens loads out
-            rows *= busiest_rank(experts=operation.experts * ranks, ranks=ranks, tokens=operation.tokens)
+            experts, tokens, balanced = operation.experts * ranks, operation.tokens, operation.balanced
+            rows *= busiest_rank(experts=experts, ranks=ranks, tokens=tokens, balanced=balanced)
         starts = 0.0
         if self.own.experts_in_turn and operation.kernel in UNPACKED:
             plain = self._products.get(PLAIN) or self._product_law(PLAIN)
@@ -220,7 +222,7 @@ class Kernels(DeviceLaws):
         law = self._streams.get(RECURRENCE) or self._stream_law(RECURRENCE)
         return stream_s(
             law,
-            launches=operation.launches,
+            launches=UPDATE_KERNELS,
             flops=operation.flops,
             moved_bytes=operation.state_bytes,
             steps=operation.tokens / operation.sequences,
@@ -246,15 +248,19 @@ class Kernels(DeviceLaws):
         law = self._messages[key]
         if law is None:
             joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
-            return transfer(kind, joined=joined_by, message_bytes=size, copies=operation.copies).seconds
+            seconds = transfer(kind, joined=joined_by, message_bytes=size, copies=operation.copies).seconds
+            if joined_by.machines > 1 and joined_by.inside > 1 and kind not in (ALL_TO_ALL, SEND):
+                # A ring passes all that it sends through each machine, too.
+                return max(seconds, self.collective(operation._replace(ranks=joined_by.inside)))
+            return seconds
         steps = step_count(kind, ranks=ranks, algorithm=RING)
         return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)
 
     def is_own(self, operation: Collective) -> bool:
         """Return whether an engine sends a message by a kernel of its own, where it has one beside a library's.
 
-        What is added up and not too large is, among ranks that reach each other. Tokens go to their experts by NCCL or
-        as fast: no server takes DeepEP's kernels unless it is told to.
+        What is added up and not too large is, among ranks that reach each other. Tokens go to their experts as fast as
+        by NCCL.
         """
         small = operation.kind == ALL_REDUCE and operation.message_bytes <= self.own.sum_bytes
         return small and self.joined_ranks(operation.group, operation.ranks).direct

@@ -7,6 +7,12 @@ from typing import NamedTuple
 
 from calc.performance.collectives import sent_bytes
 
+UPDATE_KERNELS = 2.0  # of a recurrent mixer that takes a token: the convolution, and the update of its state
+# The same of a prompt: the convolution, gates, norms of queries and keys, sums along a chunk, scores in it, their
+# inverse, what it writes, states from chunk to chunk, outputs, and a state fetched and put back, as SGLang 0.5.9 has it
+# (hybrid_linear_attn_backend.py, fla/chunk.py). Those of state spaces (mamba/ops/ssd_combined.py) are two fewer.
+CHUNK_KERNELS = 12.0
+
 
 class Product(NamedTuple):
     """A matrix product: (m × k) times the weights (k × n)."""
@@ -50,6 +56,7 @@ class Experts(NamedTuple):
     weight_bytes: float  # of the experts that are touched
     io_bytes: float
     ranks: int = 1  # that a layer's experts are divided over, and that wait for the busiest of them
+    balanced: bool = False  # experts are placed by what they have to do
 
     @property
     def flops(self) -> float:
@@ -148,8 +155,9 @@ class Recurrence(NamedTuple):
 
     @property
     def launches(self) -> float:
-        """Kernels launched: the convolution, and the update."""
-        return 2.0
+        """Kernels launched: the convolution and the update, which of prompts is made in chunks, kernel by kernel."""
+        chunked = self.tokens > self.sequences and "convolution" not in self.kind
+        return CHUNK_KERNELS if chunked else UPDATE_KERNELS
 
 
 class Pointwise(NamedTuple):

@@ -14,12 +14,14 @@ from calc.performance.operations import (
     Pass,
     Pointwise,
     Product,
+    Recurrence,
 )
 from calc.performance.schedules import Factors, Schedule
 
 MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 UNCHANGED = Factors(1.0, 1.0)
+CUTS = Attention, Recurrence, Collective  # what depends on more than the number of tokens, which no graph holds
 
 
 class Timed(NamedTuple):
@@ -74,12 +76,19 @@ class PassTime(NamedTuple):
 
 
 def pass_time(
-    operations: Pass, *, kernels: Kernels, schedule: Schedule, sequences: float, decoding: float, queries: int = 1
+    operations: Pass,
+    *,
+    kernels: Kernels,
+    schedule: Schedule,
+    sequences: float,
+    decoding: float,
+    queries: int = 1,
+    in_pieces: bool = False,
 ) -> PassTime:
     """Return the seconds of a pass over `sequences`; `decoding` of them have `queries` new tokens, the next and drafts.
 
     A step of decoding alone is replayed as a graph, where the engine has one of its size. Whatever is not in a graph
-    the host launches kernel by kernel while the device works.
+    the host launches kernel by kernel while the device works. Of a pass `in_pieces` the graph is cut at its `CUTS`.
     """
     bandwidth = kernels.bandwidth
     ridge = kernels.rate(PLAIN) / bandwidth
@@ -116,8 +125,13 @@ def pass_time(
             bound = LAUNCH if longest < WAITING_SHARE * seconds else COMPUTE if flops > moved else MEMORY
         parts.append(Timed(operation, times, seconds, bound))
         device += times * seconds
-        launches += times * count
+        launches += times * (cut_launches(operation, count) if in_pieces else count)
     alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
     host = 0.0 if alone else launches * schedule.launch_s
     chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
     return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)
+
+
+def cut_launches(operation: Operation, count: float) -> float:
+    """Return what the host launches for an operation of a graph in pieces: itself and the next piece, or nothing."""
+    return count + 1.0 if isinstance(operation, CUTS) else 0.0

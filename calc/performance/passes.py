@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
+from calc.memory.device_sizes import attention_ranks
 from calc.memory.drafts import Draft
 from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
@@ -52,6 +53,10 @@ class Passes(NamedTuple):
         """New tokens of a sequence in a step: the next one, and those that are drafted."""
         return 1 + self.draft.tokens if self.draft else 1
 
+    def with_busy(self, replicas: int) -> "Passes":
+        """Return the passes where so few replicas that share experts have a request."""
+        return self._replace(model=self.model._replace(expert_ranks=self.model.expert_ranks._replace(busy=replicas)))
+
     def is_step(self, segment: Segment) -> bool:
         """Return whether a segment is decoding."""
         return segment.queries == self.queries and not segment.encoding
@@ -85,6 +90,17 @@ class Passes(NamedTuple):
         if self.drafter is None or kinds:
             return found
         return found._replace(drafts=tuple(self.drafted(segments)))
+
+    @property
+    def records_prompts(self) -> bool:
+        """Whether prompts are replayed as pieces of a graph: where an engine has such, of a model of text alone.
+
+        None where adapters are served, or where ranks have whole layers or requests of their own.
+        """
+        layout, architecture = self.layout, self.demand.architecture
+        alike = layout.pipeline == layout.context == 1 and attention_ranks(layout) == layout.tensor
+        plain = self.adapters is None and architecture.alone is architecture
+        return bool(self.schedule.prompt_graphs) and alike and plain
 
     def operations(self, segments: tuple[Segment, ...]) -> Pass:
         """Return the operations of a pass on devices, those of adapters too."""
@@ -131,6 +147,7 @@ class Passes(NamedTuple):
             sequences=sequences,
             decoding=decoding if captured else 0.0,
             queries=self.queries,
+            in_pieces=self.records_prompts and decoding == 0.0,
         )
         if self.layout.pipeline == 1:
             return found

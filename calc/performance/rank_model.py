@@ -12,6 +12,7 @@ from calc.architecture.stages import Stage
 from calc.catalog.records import NumberFormat, Weights
 from calc.memory.budget import Layout
 from calc.memory.weights import sixteen_bit
+from calc.performance.expert_ranks import ExpertRanks
 from calc.performance.rank_layers import (
     Look,
     Pointwork,
@@ -39,6 +40,7 @@ class RankModel(NamedTuple):
     reductions: tuple[tuple[Reduction, int], ...]
     layers: int
     encoder_tokens: int | None  # of every sequence, where they do not depend on the prompt
+    expert_ranks: ExpertRanks = ExpertRanks()
 
     def absorbing(self) -> "RankModel":
         """Return the model for an engine whose prompts look at latent vectors themselves, as decoding does."""

@@ -42,6 +42,7 @@ class Schedule(NamedTuple):
     sequence_s: float  # of a step, for each sequence
     launch_s: float  # of the host for each kernel that no graph holds
     captured_sequences: float  # of a decoding step, up to which kernels are replayed as a graph
+    prompt_graphs: bool  # prompts are replayed as graphs, too: in pieces, between what no graph holds
     pointwise_kernels: float  # where an engine that fuses what stands side by side has one, each passing over memory
     loops_experts: bool  # all experts of a layer are launched one by one, with tokens or without
     cache_passes: float  # times that a step reads or writes the whole cache, beside attention
@@ -172,6 +173,7 @@ def known_schedule(
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),
         captured_sequences=of(CAPTURED) if CAPTURED in values else 0.0,
+        prompt_graphs=bool(of("prompt_graphs")) if "prompt_graphs" in values else False,
         pointwise_kernels=of("pointwise_kernels"),
         loops_experts=bool(of("loops_experts")),
         cache_passes=of("cache_passes"),

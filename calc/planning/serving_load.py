@@ -1,15 +1,16 @@
 """The speeds of a server under load, with their working: what a report says of `concurrency` requests at a time."""
 
+from math import ceil, sqrt
 from typing import NamedTuple
 
 from calc.derivation import Step
-from calc.performance.load import DEVIATES, LENGTH_SPREAD, Load, State, steady_state
+from calc.performance.load import DEVIATES, LENGTH_SPREAD, TOGETHER, Load, State, steady_state
 from calc.performance.passes import Passes
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
-from calc.planning.serving_report import Report
+from calc.planning.serving_report import Report, state_slots
 from calc.units import show_count, show_number
 
 LITTLE = "little-law"
@@ -24,11 +25,16 @@ class Server(NamedTuple):
 
     def at(self, concurrency: float) -> State:
         """Return the steady state with so many requests in the server, of a rank that has one at least."""
-        return steady_state(self.passes, self.load_at(concurrency))
+        return steady_state(busy_passes(self.passes, self.load, concurrency, self.ranks), self.load_at(concurrency))
 
     def load_at(self, concurrency: float) -> Load:
         """Return what a rank is asked for with so many requests in the server."""
         return self.load._replace(concurrency=max(concurrency / self.ranks, 1.0))
+
+
+def busy_passes(passes: Passes, load: Load, concurrency: float, ranks: int) -> Passes:
+    """Return the passes of a server with so many requests at a time: with fewer than data ranks some have none."""
+    return passes.with_busy(ceil(concurrency)) if load.ranks > 1 and concurrency < ranks else passes
 
 
 def server_of(served: Served, output_tokens: int, cached_tokens: int) -> Server | None:
@@ -81,8 +87,9 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
     """Return what one data-parallel rank is asked for: its share of the requests, in the slots that fit."""
     layout, values = served.layout, served.serving.engine.values
     slots = float(served.serving.most_running)
-    if served.most:
-        slots = min(slots, served.most / layout.data)
+    spread = LENGTH_SPREAD if served.serving.length_spread is None else served.serving.length_spread
+    if served.most and served.most / layout.data < slots:
+        slots = min(slots, held_at_once(served, question.output_tokens, spread))
     return Load(
         concurrency=max(concurrency / layout.data, 1.0),
         slots=slots,
@@ -94,8 +101,25 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
         between_s=values.get("between_s", 0.0),
         ranks=layout.data if layout.expert > layout.tensor else 1,
         mixes=mixes,
-        spread=LENGTH_SPREAD if served.serving.length_spread is None else served.serving.length_spread,
+        spread=spread,
     )
+
+
+def held_at_once(served: Served, output_tokens: int, spread: float) -> float:
+    """Return the sequences that a data-parallel rank holds, as they follow each other.
+
+    Where an engine lets a request in as soon as there is room for its prompt, answers are not all as long as they get
+    at a time: half written as a mean, once those that began together lie apart over the time of an answer. Each round
+    adds the deviation of their lengths to how far they do.
+    """
+    most = (served.most or 0) / served.layout.data
+    if served.runtime.pool is None or served.serving.engine.values.get("reserves_answers"):
+        return most
+    apart = min(sqrt(12.0 * TOGETHER / 2.0) * spread, 1.0)  # midway through the rounds that are counted
+    tokens = served.demand.tokens - round(output_tokens * apart / 2.0)
+    demand = served.demand._replace(tokens=tokens, sequences=1)
+    found = served.serving.most_sequences(demand, served.layout._replace(data=1))
+    return max(min(float(found), state_slots(served)), most)
 
 
 def figures(found: State, load: Load, busy: int, *, step: float, first: float) -> list[tuple[str, float, float]]:

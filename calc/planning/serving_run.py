@@ -14,7 +14,7 @@ from calc.performance.speed import passes_for
 from calc.performance.step_times import StepTimes
 from calc.performance.trial import Trial
 from calc.planning.served import Served
-from calc.planning.serving_load import load_of
+from calc.planning.serving_load import busy_passes, load_of
 from calc.planning.serving_question import speed_question
 from calc.planning.serving_report import Report, cache_pool, state_slots
 
@@ -76,6 +76,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     slots, replicas = max(int(min(served.serving.most_running, state_slots(served))), 1), served.layout.data
     mixes = bool(passes.schedule.of("mixes_prompts"))
     load = load_of(served, question, slots * replicas, mixes=mixes)
+    passes = busy_passes(passes, load, traffic.arrivals.at_a_time or slots * replicas, replicas)
     bounded = served.most and served.runtime.fits  # what does not fit is timed as if it did, here as elsewhere
     held = prefix.held_tokens
     room = cache_pool(served)[1] - held if bounded else UNBOUNDED

@@ -30,6 +30,7 @@ FIELDS = (
     "adapters_served",
     "start",
     "disaggregation",
+    "balance_experts",
     "prompt_logits",
     "batched_tokens",
     "memory_fraction",

@@ -9,7 +9,7 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Engine, StoredWeights
 from calc.errors import ScenarioError
-from calc.scenario.fields import MODEL_FIELDS
+from calc.scenario.fields import MODEL_FIELDS, SHARING_ENGINES
 from calc.scenario.reader import Reader, check_json, read_flag, whole
 
 if TYPE_CHECKING:
@@ -78,6 +78,19 @@ def read_videos(reader: Reader, engine: Engine | None, architecture: Architectur
             raise ScenarioError("videos", "does not apply: only vLLM sets memory aside for videos, of some models")
         reader.filled["videos"] = False
     return shown
+
+
+def read_balance(reader: Reader, engine: Engine | None, architecture: Architecture) -> bool | None:
+    """Return whether an engine places experts by what they have to do, None where nothing is said."""
+    if "balance_experts" not in reader.given:
+        return None
+    balances = read_flag(reader.given["balance_experts"], "balance_experts")
+    if engine is None or engine.id not in SHARING_ENGINES:
+        raise ScenarioError("balance_experts", f"does not apply: {', '.join(SHARING_ENGINES)} balance experts")
+    if not architecture.experts:
+        raise ScenarioError("balance_experts", "does not apply: the model has no experts")
+    reader.filled["balance_experts"] = balances
+    return balances
 
 
 def known_architecture(

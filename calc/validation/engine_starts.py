@@ -56,11 +56,14 @@ EAGER = {
 # limit of power, and its clock falls (https://www.thonking.ai/p/strangely-matrix-multiplications). Consumer cards
 # multiply 16 bit at half the professional rate, stay below that limit, and keep their clock; so do A100s, with twice
 # the power for each operation a second that H100s have. Of first tokens that come 58 to 76 ms after 1,024-token
-# prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang first tokens of eleven sources
-# imply 59 ms in the middle. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
-# give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. Other products in blocks
-# by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did between
-# steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
+# prompts of a 70B under vLLM and TensorRT-LLM, reading takes 25 to 35. Under SGLang a pass of DeepSeek-V3 over one
+# token takes 83 ms where the host launches its 2,500 kernels (sglang#12160), and first tokens of models with few layers
+# come after 11 to 32 ms. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
+# give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. The one for MXFP4 takes as
+# much longer (ROCm/triton#970: 82 microseconds for one of two products that have 50). On B200 vLLM took Triton's until
+# 0.11, by the tables 1.3 to 2.2 times as slow, and 1.7 times more while reading by SGLang's rows. Other products in
+# blocks by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did
+# between steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate. Its
@@ -78,22 +81,27 @@ OWN = {
     | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
+    | {"expert_reading_factor_mxfp4@CDNA 3": 2.8, "expert_reading_factor_mxfp4@CDNA 3 aiter@0.21": 2.8}
+    | {"expert_reading_factor_fp8@Blackwell data-center@0.8.4": 2.4}
+    | {"expert_reading_factor_bf16@Blackwell data-center@0.8.4": 2.1}
+    | {"expert_factor_fp8@Blackwell data-center@0.8.4": 2.2, "expert_factor_bf16@Blackwell data-center@0.8.4": 2.0}
+    | {"matrix_factor_w4a16@consumer": 1.0}
     | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0}
     | {"sequence_s@0.5": 5.4e-5}
     | {"launch_s_uncompiled": 5e-5, "launch_s_uncompiled@V0": 2e-5},
     "sglang": SUSTAINED
-    | {"request_s": 0.06, "expert_launches": 2.0, "launch_s": 2.5e-5, "product_launches_quantized": 2.0},
+    | {"request_s": 0.03, "expert_launches": 2.0, "launch_s": 3.3e-5, "product_launches_quantized": 2.0},
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and
-# those of A100s and, under TensorRT-LLM, of consumer cards, which keep their clock. Of llama.cpp, what libraries did
-# under SYCL until it had kernels of its own.
-STEADY = "matrix_factor@Ampere data-center"
+# those of A100s and, under vLLM and TensorRT-LLM, of consumer cards, which keep their clock. Of llama.cpp, what
+# libraries did under SYCL until it had kernels of its own.
+STEADY, CONSUMER = "matrix_factor@Ampere data-center", ("matrix_factor@consumer", "matrix_factor_quantized@consumer")
 BY_LAW = {
     "llama.cpp": ("attention_factor@Intel@2025",),
     "sglang": ("weights_factor", "expert_reading_factor_w4a16", STEADY),
-    "tensorrt-llm": (STEADY, "matrix_factor@consumer", "matrix_factor_quantized@consumer"),
-    "vllm": (STEADY,),
+    "tensorrt-llm": (STEADY, *CONSUMER),
+    "vllm": (STEADY, *CONSUMER),
 }
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.

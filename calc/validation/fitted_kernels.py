@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 CUBLAS_DEPTH = 4096.0  # from which on cuBLAS splits it
+TABLES, LIBRARY_TABLES = "aiconfigurator-kernels", "aiter-kernels"
+CHECKED = {TABLES: "2026-11-22", LIBRARY_TABLES: "2026-11-27"}
 
 
 class Fit(NamedTuple):
@@ -12,11 +14,12 @@ class Fit(NamedTuple):
     kernel: str
     rate: str
     names: tuple[str, ...] = ("",)  # beginnings of the tables' names of kernels
-    row_engines: tuple[str, ...] = ("vllm", "sglang", "tensorrt-llm", "")
+    row_engines: tuple[str, ...] = ("vllm", "sglang", "tensorrt-llm", "")  # or libraries
     engines: tuple[str, ...] = ()
     quantizes: bool = False
     bounds: tuple[tuple[str, float, float, float], ...] = ()
     split_depth: float = 1e6  # no inner dimension is as long: it is not split
+    source: str = TABLES
 
 
 TRT = ("tensorrt-llm",)
@@ -36,6 +39,11 @@ FITS = (
     Fit("product", "int8", "int8", quantizes=True),
     Fit("product", "w4a16", "bf16", engines=TRT),
     Fit("product", "w8a16", "bf16", engines=TRT),
+    # Kernels alone: what brings operands to their format is not in these tables.
+    *(
+        Fit("product", kernel, rate, row_engines=("aiter",), source=LIBRARY_TABLES)
+        for kernel, rate in (("bf16", "bf16"), ("fp8", "fp8"), ("fp8-block", "fp8"), ("mxfp4", "fp4"))
+    ),
     Fit("prefill", "bf16", "bf16", ("vllm",), bounds=FRESH),
     Fit(
         "prefill",

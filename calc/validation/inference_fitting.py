@@ -15,8 +15,8 @@ from calc.performance.speed import Question, passes_for, speed_in
 from calc.planning.measured import bucket, format_of
 from calc.planning.served import Served, serve, served_bucket
 from calc.planning.serving_burst import burst_figures, burst_of
+from calc.planning.serving_load import busy_passes, load_of
 from calc.planning.serving_load import figures as loaded_figures
-from calc.planning.serving_load import load_of
 from calc.planning.serving_question import speed_question
 from calc.planning.serving_report import cache_pool, serving_fit, serving_parts, serving_totals
 from calc.planning.serving_run import site_of
@@ -142,11 +142,11 @@ def speed_predictor(served: Served, output_tokens: int, cached_tokens: int, figu
     passes = passes_for(asked, engine.values) if asked else None
     if asked is None or passes is None:
         raise SkipError("no speed")
-    question, summed = asked, SummedPasses(passes) if SummedPasses.serve(passes) else None
-    writes = served.demand.architecture.writes
+    question, writes, ranks = asked, served.demand.architecture.writes, served.layout.data
     load = load_of(served, question, concurrency or 1, mixes=bool(passes.schedule.of("mixes_prompts")))
     load = load._replace(closed=True)
-    busy = min(concurrency or 1, served.layout.data)
+    passes, busy = busy_passes(passes, load, concurrency or ranks, ranks), min(concurrency or 1, ranks)
+    summed = SummedPasses(passes) if SummedPasses.serve(passes) else None
 
     def predict(values: Mapping[str, float]) -> float:
         schedule = TRIED.under(engine, question, values)

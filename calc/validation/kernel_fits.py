@@ -1,8 +1,9 @@
 """Fitting the laws of kernels to measured tables: `python -m calc.validation.kernel_fits FOLDER`.
 
-FOLDER holds the tables that `kernel_tables` reads. Every fifth shape is left out of the fits; the errors that are
-written are of these. The laws go to `calc/catalog/data/kernels.toml`, and a sample of what was left out to
-`calc/catalog/data/measurements/kernels.csv`, which tests and pages judge the laws by. Needs SciPy.
+FOLDER holds the tables that `kernel_tables` reads, and in `aiter` those of `library_tables`; without these, their laws
+stay. Every fifth shape is left out of the fits; the errors that are written are of these. The laws go to
+`calc/catalog/data/kernels.toml`, and a sample of what was left out to `calc/catalog/data/measurements/kernels.csv`,
+which tests and pages judge the laws by. Needs SciPy.
 """
 
 import json
@@ -21,7 +22,8 @@ from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import joined
 from calc.performance.kernels import Kernels
 from calc.performance.operations import Attention
-from calc.validation.fitted_kernels import FITS, IMPOSSIBLE, SERVED, Fit
+from calc.validation import library_tables
+from calc.validation.fitted_kernels import CHECKED, FITS, IMPOSSIBLE, LIBRARY_TABLES, SERVED, Fit
 from calc.validation.kernel_samples import kernel_of, write_sample
 from calc.validation.kernel_tables import READERS
 from calc.validation.measured_kernels import DEVICES, Measured
@@ -93,8 +95,8 @@ def law_of(fit: Fit, family: KernelFamily, values: dict[str, float], error: floa
         error=error,
         rows=rows,
         reason="",
-        source="aiconfigurator-kernels",
-        checked="2026-11-22",
+        source=fit.source,
+        checked=CHECKED[fit.source],
     )
 
 
@@ -184,10 +186,17 @@ def entry(law: KernelLaw) -> str:
 def main(folder: Path, kinds: Sequence[str]) -> None:
     """Fit all laws, or those of some kinds, and write them and the sample."""
     path = DATA / "kernels.toml"
-    laws = {law.id: law for law in catalog().kernel_laws() if law.rows and kinds and law.kind not in kinds}
-    devices = {name: Kernels(catalog().accelerator(name)) for name in DEVICES.values()}
+    kept = "" if (folder / library_tables.FOLDER).is_dir() else LIBRARY_TABLES
+    laws = {
+        law.id: law
+        for law in catalog().kernel_laws()
+        if law.rows and (law.source == kept or (kinds and law.kind not in kinds))
+    }
+    names = (*DEVICES.values(), *library_tables.DEVICES.values())
+    devices = {name: Kernels(catalog().accelerator(name)) for name in names}
     for kind in kinds or READERS:
-        rows = [row for row in READERS[kind](folder) if isfinite(row.seconds) and row.seconds > 0]
+        others = library_tables.products(folder) if kind == "product" else ()
+        rows = [row for row in (*READERS[kind](folder), *others) if isfinite(row.seconds) and row.seconds > 0]
         for fit in (fit for fit in FITS if fit.kind == kind):
             mine = [row for row in rows if matches(fit, row)]
             for family in catalog().kernel_families():

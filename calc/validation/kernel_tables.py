@@ -26,6 +26,7 @@ FORMATS = {
     "sq": ("int8", 1.0, 1.0),
     "w4a16_mxfp4": ("mxfp4", 0.5 + 1 / 32, 2.0),
     "w4a8_mxfp4_mxfp8": ("mxfp4", 0.5 + 1 / 32, 1.0),
+    "w4a4_mxfp4": ("mxfp4", 0.5 + 1 / 32, 0.5 + 1 / 32),
 }
 # Multiply packed weights in 16 bit, whatever their scales are: gpt-oss where nothing takes MXFP4 as it is.
 MARLIN = ("vllm_gptossmxfp4moe_marlin_marlinexperts", "sglang_marlin_moe")

@@ -80,12 +80,18 @@ def layout_of(row: Row) -> dict[str, int]:
 
 
 def pools_of(row: Row) -> dict[str, Any]:
-    """Return the pools of a server that reads prompts and writes answers on devices of their own."""
+    """Return the pools of a server that reads prompts and writes answers on devices of their own.
+
+    Where attention has replicas and experts no ranks of their own, each expert was divided over all devices, or rows
+    count so what was not: no layout does that, and whole ones are.
+    """
     found = {}
     for name in ("prefill", "decode"):
         tensor, stages, data, experts = (max(int(row[f"{name}_{kind}"] or 1), 1) for kind in ("tp", "pp", "dp", "ep"))
         if experts > tensor * data:
             raise SkipError("its degrees do not make up its devices")
+        if data > 1 and experts == 1:
+            experts = tensor * data
         if name == "decode" and data == 1:
             raise SkipError("whether attention was data parallel is not stated")
         degrees = {"tensor": tensor, "pipeline": stages, "data": data, "expert": experts}
@@ -96,6 +102,8 @@ def pools_of(row: Row) -> dict[str, Any]:
 
 def weights_of(row: Row) -> str:
     """Return the number format of a server's weights."""
+    if row["products"] == "fp8_block":
+        return "fp8-block"
     return {"fp8": "fp8", "fp4": FOUR_BITS.get(row["model"], "nvfp4"), "": "bf16"}[row["precision"]]
 
 

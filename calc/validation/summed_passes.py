@@ -8,11 +8,12 @@ from calc.memory.budget import Demand, Layout
 from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import Attention, Experts, Pointwise, Product
-from calc.performance.pass_times import UNCHANGED, PassTime
+from calc.performance.pass_times import CUTS, UNCHANGED, PassTime
 from calc.performance.passes import Passes
 from calc.performance.schedules import Factors, Schedule
 
-Sums = dict[tuple[type, str], list[float]]  # by kind and kernel: seconds of reading and of working, times, launches
+# By kind and kernel: seconds of reading and of working, launches, those that factors act on, and operations.
+Sums = dict[tuple[type, str], list[float]]
 
 
 class SummedPasses:
@@ -53,19 +54,23 @@ class SummedPasses:
         if found is None:
             found = self.known[key] = self.summed(segments)
         sums, outputs, sequences, decoding = found
-        device, launches = self.under_factors(sums)
+        in_pieces = decoding == 0.0 and self.passes._replace(schedule=schedule).records_prompts
+        device, launches = self.under_factors(sums, in_pieces=in_pieces)
         alone = decoding == sequences and decoding <= schedule.captured_sequences
         host = 0.0 if alone else launches * schedule.launch_s
         between = schedule.step_s + sequences * schedule.sequence_s
         return PassTime((), device, host, between, outputs_s=self.under_factors(outputs)[0])
 
-    def under_factors(self, sums: Sums) -> tuple[float, float]:
+    def under_factors(self, sums: Sums, *, in_pieces: bool = False) -> tuple[float, float]:
         """Return the seconds of sums on the device and their launches under the schedule's factors."""
         device = launches = 0.0
-        for group, (reading, working, times, each) in sums.items():
+        for group, (reading, working, times, each, count) in sums.items():
             factors = self.found.get(group) or self.found.setdefault(group, self.factors(*group))
             device += reading * factors.reading + working * factors.working
-            launches += times + each * factors.launches
+            if not in_pieces:
+                launches += times + each * factors.launches
+            elif issubclass(group[0], CUTS):
+                launches += times + each * factors.launches + count
         return device, launches
 
     def busiest_s(self, time: PassTime) -> float:
@@ -97,12 +102,13 @@ class SummedPasses:
         for operation, times in operations:
             kind = type(operation)
             group = kind, getattr(operation, "kernel", "")
-            found = sums.setdefault(group, [0.0, 0.0, 0.0, 0.0])
+            found = sums.setdefault(group, [0.0] * 5)
+            found[4] += times
             seconds = times * kernels.seconds(operation)
             moved, flops = operation.bytes / kernels.bandwidth, operation.flops / rate
             working = flops / (flops + moved) if flops else 0.0
             into = [sums, outputs] if operation.name in self.output_names else [sums]
-            for each in [chosen.setdefault(group, [0.0, 0.0, 0.0, 0.0]) for chosen in into]:
+            for each in [chosen.setdefault(group, [0.0] * 5) for chosen in into]:
                 each[0] += seconds * (1.0 - working)
                 each[1] += seconds * working
             if isinstance(operation, Experts) and self.schedule.loops_experts:

@@ -150,6 +150,22 @@ def test_a_base_that_waits_is_left_by_fsdp() -> None:
     assert yaml.safe_load(one["files"][0]["text"])["deepspeed_config"]["offload_param_device"] == "cpu"
 
 
+def test_many_expert_ranks_are_told_what_is_computed() -> None:
+    """Beyond eight, tokens are sent to experts that a balancer places; TensorRT-LLM reads of that in a file."""
+    asked = {"model": "deepseek-v3", "accelerator": "gb200-186gb", "parallelism": {"data": 16, "expert": 16}}
+    for engine, flags in (
+        ("vllm", ["--all2all-backend", "deepep_low_latency"]),
+        ("sglang", ["--moe-a2a-backend", "deepep"]),
+    ):
+        given = words(launch({**asked, "engine": engine}))
+        assert given[given.index(flags[0]) + 1] == flags[1] and "--enable-eplb" in given
+        assert "--enable-eplb" not in words(launch({**asked, "engine": engine, "balance_experts": False}))
+    file: Any = launch({**asked, "engine": "tensorrt-llm"})
+    assert yaml.safe_load(file["files"][0]["text"])["moe_config"]["load_balancer"]["num_slots"] == 256
+    few = words(launch({**asked, "parallelism": {"data": 8, "expert": 8}, "engine": "vllm", "balance_experts": True}))
+    assert "--all2all-backend" not in few and "--enable-eplb" in few
+
+
 def test_what_is_left_out_is_a_switch() -> None:
     """A server without graphs, and a model without what sees, are told by flags of vLLM; SGLang has one for graphs."""
     asked = {"model": "qwen3.8-27b", "accelerator": "rtx-pro-6000-blackwell", "graphs": False}
@@ -304,7 +320,8 @@ READ = {
     "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
     "--kv-cache-dtype --enable-hierarchical-cache --hicache-size --speculative-algorithm --speculative-num-steps "
     "--speculative-eagle-topk --speculative-num-draft-tokens --speculative-draft-model-path "
-    "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr",
+    "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr "
+    "--moe-a2a-backend --enable-eplb",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
     "llama.cpp": "--no-mmap --load-mode -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram --spec-type "
@@ -313,7 +330,8 @@ READ = {
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --enable-prefix-caching --kv-cache-dtype "
     "--quantization --speculative-config --kv-offloading-size "
-    "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend --nnodes --node-rank --master-addr",
+    "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend --nnodes --node-rank --master-addr "
+    "--all2all-backend --enable-eplb",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
     "--use_liger_kernel --use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type "

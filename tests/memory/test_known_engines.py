@@ -209,6 +209,9 @@ def test_experts_of_images_are_quantised() -> None:
         ({"graphs": 0, "engine": "vllm"}, "graphs"),
         ({"text_only": True}, "text_only"),
         ({"text_only": "yes"}, "text_only"),
+        ({"balance_experts": True}, "balance_experts"),
+        ({"balance_experts": True, "engine": "vllm"}, "balance_experts"),
+        ({"balance_experts": "yes", "engine": "vllm"}, "balance_experts"),
     ],
 )
 def test_where_neither_applies(scenario: dict[str, object], field: str) -> None:

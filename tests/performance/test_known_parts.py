@@ -10,14 +10,15 @@ from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.placement import Placement
-from calc.performance.collectives import ALL_REDUCE, TREE
+from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, TREE
 from calc.performance.copies import copies_of_cache
 from calc.performance.exchanges import CONTEXT, DATA, EXPERT, PIPELINE, TENSOR, stride
+from calc.performance.expert_ranks import expert_ranks
 from calc.performance.fabric import joined
 from calc.performance.forward import Segment, forward
 from calc.performance.host_part import host_models
 from calc.performance.kernels import kernels
-from calc.performance.operations import Attention, Collective, Counted, Product, Recurrence
+from calc.performance.operations import Attention, Collective, Counted, Experts, Product, Recurrence
 from calc.performance.processor import processor_law, processor_s
 from calc.performance.rank_layers import STATE_FLOPS
 from calc.performance.rank_model import rank_model
@@ -54,6 +55,55 @@ def rank_of(model: str, **degrees: int) -> Any:
         element_bytes=2,
         layout=Layout(**degrees),
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "ranks", "sent"),
+    [
+        ({"gathers_tokens": 1.0, "sends_fp8": 1.0}, 8, [(ALL_GATHER, 8 * 4 * 2), (REDUCE_SCATTER, 8 * 4 * 2)]),
+        ({"gathers_tokens": 1.0, "sends_fp8": 1.0}, 16, [(ALL_TO_ALL, 8 * 4 * 2)] * 2),
+        ({"sends_once": 1.0}, 8, [(ALL_TO_ALL, 8 * (1 - (7 / 8) ** 8) * 4 * 2)] * 2),
+    ],
+)
+def test_how_tokens_get_to_their_experts(values: dict[str, float], ranks: int, sent: list[tuple[str, float]]) -> None:
+    """Four tokens of 2,048 elements with eight experts each: to all eight ranks, to each expert of many, or once.
+
+    In 16 bit, for these experts multiply in no other format.
+    """
+    model = rank_of("qwen3-30b-a3b", data=ranks, expert=ranks)
+    demand: Any = SimpleNamespace(balances_experts=None)
+    found = expert_ranks(values, demand, model.layout, FACTS.accelerator("h100-sxm-80gb"))
+    assert found.balanced == (ranks > 8)
+    listed = forward(model._replace(expert_ranks=found), Segment(4.0, 1, 100, 1.0))
+    sent_by = [(one, times) for one, times in listed if isinstance(one, Collective)]
+    messages = [(one.kind, one.message_bytes) for one, times in sent_by for _ in range(round(times / model.layers))]
+    assert messages == [(kind, pytest.approx(2048 * size)) for kind, size in sent]
+
+
+def test_replicas_without_a_request_pass_the_same_token_along() -> None:
+    """With two of eight busy there are three tokens that differ: fewer experts are read than by one of each."""
+    model = rank_of("qwen3-30b-a3b", data=8, expert=8)
+    few = model._replace(expert_ranks=model.expert_ranks._replace(busy=2))
+    tokens = [
+        next(one.tokens for one, _ in forward(each, Segment(1.0, 1, 100, 1.0)) if isinstance(one, Experts))
+        for each in (few, model, few._replace(expert_ranks=few.expert_ranks._replace(busy=7)))
+    ]
+    assert tokens == [3, 8, 8]
+
+
+def test_operands_are_sent_in_their_own_format() -> None:
+    """By DeepEP in FP8 with scales, in NVFP4 where a device multiplies that; what is gathered in 16 bit."""
+    engine, many, few = {"gathers_tokens": 1.0, "sends_fp8": 1.0}, Layout(data=16, expert=16), Layout(data=8, expert=8)
+    demand: Any = SimpleNamespace(balances_experts=False)
+    hopper, blackwell = (FACTS.accelerator(name) for name in ("h100-sxm-80gb", "b200-sxm-180gb"))
+    assert expert_ranks(engine, demand, many, hopper).sent_bytes("fp8-block", 2) == 1 + 4 / 128
+    assert expert_ranks({}, demand, many, hopper).sent_bytes("fp8-block", 2) == 2
+    assert [expert_ranks(engine, demand, many, card).sent_bytes("nvfp4", 2) for card in (hopper, blackwell)] == [
+        2,
+        0.5625,
+    ]
+    assert expert_ranks(engine, demand, few, blackwell).sent_bytes("nvfp4", 2) == 2
+    assert not expert_ranks(engine, demand, many, hopper).balanced
 
 
 def test_a_processor_by_hand() -> None:
@@ -143,6 +193,16 @@ def test_messages_between_machines_wait_for_the_network(ranks: int, between: boo
     way = transfer(ALL_REDUCE, joined=group, message_bytes=1000)
     assert (group.machines > 1) == between == (way.steps_between > 0)
     assert way.seconds > (20e-6 if between else 0)
+
+
+@pytest.mark.parametrize("kind", [ALL_REDUCE, ALL_GATHER])
+def test_a_ring_over_machines_is_no_sooner_than_within_one(kind: str) -> None:
+    """It passes through each machine: sixteen T4 in two share the PCIe of each, as no data sheet says."""
+    device = kernels(FACTS.accelerator("t4-16gb"))
+    assert device is not None
+    within, over = (device.collective(Collective("Sum", kind, 1e8, ranks, group=DATA)) for ranks in (8, 16))
+    sheet = transfer(kind, joined=joined(device.accelerator, ranks=16), message_bytes=1e8).seconds
+    assert sheet < within == over
 
 
 def test_the_most_of_products_is_the_largest_share() -> None:

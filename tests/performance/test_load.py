@@ -113,6 +113,37 @@ def test_a_steady_state_is_what_a_run_comes_to() -> None:
         assert steady[name]["typical"] == pytest.approx(events[name]["typical"], rel=near)
 
 
+def test_fewer_requests_than_replicas_read_fewer_experts() -> None:
+    """Of eight replicas that share experts: with each more that has a request, each token takes longer."""
+    fields = {
+        "model": "qwen3-30b-a3b",
+        "parallelism": {"data": 8, "expert": 8},
+        "prompt_tokens": 64,
+        "output_tokens": 64,
+    }
+    found = [speed(**fields, concurrency=count)["time_per_output_token_s"]["typical"] for count in (1, 2, 4, 8)]
+    assert found == sorted(found) and found[0] < 0.95 * found[-1]
+    run = {"requests": 16, "concurrency": 1, "lengths": {"prompt_tokens": 64, "output_tokens": 64}}
+    assert speed(**fields, arrivals=run)["time_per_output_token_s"]["typical"] == pytest.approx(found[0], rel=0.05)
+
+
+@pytest.mark.parametrize(("spread", "near"), [(0.1, 2.0), (0.2, 2.0)])
+def test_a_cache_holds_more_answers_than_at_full_length(spread: float, near: float) -> None:
+    """256 requests of 1,024 and 1,024 tokens on an H100 are more than fit at full length, and less than half written.
+
+    They are let in as in a run of the same schedule: with room for whole answers first tokens came 14 times as late.
+    """
+    lengths = {"least": round(1024 * (1 - sqrt(3) * spread)), "most": round(1024 * (1 + sqrt(3) * spread))}
+    fields = {"prompt_tokens": 1024, "output_tokens": 1024}
+    steady = speed(**fields, concurrency=256, length_spread=spread)
+    assert steady["max_sequences"] < 256
+    run = {"requests": 2048, "concurrency": 256, "lengths": dict.fromkeys(fields, lengths)}
+    events = speed(**fields, arrivals=run)
+    first = "time_to_first_token_s"
+    assert 1 / near < steady[first]["typical"] / events[first]["typical"] < near
+    assert steady["output_tokens_per_s"]["typical"] == pytest.approx(events["output_tokens_per_s"]["typical"], rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("ranks", "dense", "least", "most"),
     [(1, 0.5, 1.0, 1.0), (8, 1e-4, 8.0, 8.0), (8, 2.0, 2.3, 2.6), (8, 64.0, 1.2, 1.3)],

@@ -128,8 +128,8 @@ def test_published_servers_in_two_pools() -> None:
     scores, skipped = pooled_scores()
     tokens = [abs(score.error) for score in scores if score.what == "time_per_output_token_s"]
     firsts = [score.low <= score.measured <= score.high for score in scores if score.what == "time_to_first_token_s"]
-    assert len(tokens) > 100
-    assert median(tokens) < 0.22  # 0.19 with coefficients that were set by hand
+    assert len(tokens) > 90  # of a script's layout that its rows do not state are eight more
+    assert median(tokens) < 0.11
     assert sum(firsts) > 0.75 * len(firsts)
     factors = [abs(log(score.predicted / score.measured)) for score in scores if score.what == "time_to_first_token_s"]
     assert sum(skipped.values()) > len(tokens)

@@ -229,3 +229,26 @@ def test_a_format_without_matrix_units_takes_longer(weights: str, device: str, b
         backend=backend,
     )
     assert (found.product("bf16").working > 2) == longer
+
+
+@pytest.mark.parametrize(
+    ("model", "device", "ranks", "tokens", "launched_s", "replayed_s"),
+    [
+        ("deepseek-v3", "h200-sxm-141gb", 8, 16, 0.0826, 0.0231),  # sgl-project/sglang#12160, of ten tokens and fewer
+        ("qwen3-4b", "h100-sxm-80gb", 1, 129, 0.0166, 0.0057),  # wejoncy/sfllm#46, whose engine is made like SGLang
+        ("deepseek-v3", "mi300x", 8, 16, None, None),
+        ("llama-4-scout", "h200-sxm-141gb", 8, 16, None, None),  # sees
+    ],
+)
+def test_short_prompts_are_read_as_graphs(
+    model: str, device: str, ranks: int, tokens: int, launched_s: float | None, replayed_s: float | None
+) -> None:
+    """From 0.5.10 on SGLang replays prompts in pieces, but on AMD's and of models that see: published times."""
+    asked = {"model": model, "engine": "sglang", "accelerator": device, "parallelism": {"tensor": ranks}}
+    asked |= {"prompt_tokens": tokens, "output_tokens": 16}
+    reports: list[Any] = [estimate(asked | {"engine_version": version}) for version in ("0.5.9", "0.5.10")]
+    before, since = (report["speed"]["time_to_first_token_s"]["typical"] for report in reports)
+    if launched_s is None:
+        assert before == since
+    else:
+        assert (before, since) == pytest.approx((launched_s, replayed_s), rel=0.3)

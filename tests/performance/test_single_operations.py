@@ -44,7 +44,9 @@ MESSAGE = Collective("m", ALL_REDUCE, 100.0, 4, "tensor")
         # two sequences of 3 × 4 pairs with the cache and 6 among themselves; 8 heads of 16 and 12 elements
         (ATTENTION, 2 * (2 * (12 + 6)) * 8 * 28, 900, 1),
         (AttentionBackward(ATTENTION), 5 * (2 * (12 + 6)) * 8 * 28, 1800, 3),
-        (Recurrence("r", "state", 5, 1, 11.0, 13.0), 11, 13, 2),
+        (Recurrence("r", "state", 5, 5, 11.0, 13.0), 11, 13, 2),
+        (Recurrence("r", "state", 5, 1, 11.0, 13.0), 11, 13, 12),  # a prompt, in chunks
+        (Recurrence("r", "short convolution", 5, 1, 11.0, 13.0), 11, 13, 2),
         (Pointwise("n", 17.0, 4.0), 0, 17, 4),
         (MESSAGE, 0, 0, 1),
         (HostCopy("h", 5.0), 0, 0, 0),

@@ -77,6 +77,14 @@ def test_what_no_scenario_asks_for_is_left_out() -> None:
     assert [score.what for score in serving_runs.scores_of(rows["V2409"])] == ["time_per_output_token_s"]
 
 
+def test_pools_whose_experts_have_no_ranks_hold_whole_ones() -> None:
+    """32 replicas of attention in FP4 with all experts on each would not fit: each holds a 32nd of them."""
+    row = {row["id"]: row for row in read_rows("serving_runs.csv")}["V0449"]
+    assert (row["decode_dp"], row["decode_ep"]) == ("32", "1")
+    layout = {"tensor": 1, "pipeline": 1, "data": 32, "expert": 32}
+    assert serving_runs.pooled_scenario_of(row)["disaggregation"]["decode"]["parallelism"] == layout
+
+
 @pytest.mark.parametrize("entry", serving_runs.settings(), ids=lambda entry: entry["reason"])
 def test_settings_are_of_some_rows(entry: dict[str, Any]) -> None:
     """Each entry names columns that there are and values that some row has, and where they are from."""

@@ -8,6 +8,7 @@ import pytest
 from calc.catalog import catalog
 from calc.performance.kernels import Kernels
 from calc.performance.operations import Product
+from calc.validation import library_tables
 from calc.validation.fitted_kernels import Fit
 from calc.validation.kernel_errors import kernel_errors, measured_errors
 from calc.validation.kernel_fits import fitted
@@ -108,6 +109,21 @@ def test_a_table_is_read(tmp_path: Path) -> None:
     assert (sixteen.device, sixteen.seconds) == ("h100-sxm-80gb", 0.016 / 1e3)
     with pytest.raises(FileNotFoundError, match=r"no moe\.csv"):
         list(experts(tmp_path))
+
+
+def test_a_table_of_a_library_is_read(tmp_path: Path) -> None:
+    """Microseconds become seconds; other chips, integers and numbers of rows between powers of two are left out."""
+    lines = [
+        "gfx,cu_num,M,N,K,q_dtype_w,libtype,us",
+        "gfx950,256,16,4096,4096,torch.float8_e4m3fn,ck,8.0",
+        "gfx950,256,24,4096,4096,torch.float8_e4m3fn,ck,8.5",
+        "gfx950,256,16,4096,4096,torch.int8,ck,8.0",
+        "gfx942,80,16,4096,4096,torch.float8_e4m3fn,ck,9.0",
+    ]
+    (tmp_path / "aiter").mkdir()
+    (tmp_path / "aiter" / "a8w8_tuned_gemm.csv").write_text("\n".join(lines), encoding="utf-8")
+    (eight,) = library_tables.products(tmp_path)
+    assert (eight.device, eight.seconds, eight.operations[-1].bytes) == ("mi355x", 8e-6, 4096**2 + 16 * 4096 * 3)
 
 
 def test_experts_that_a_power_law_touches() -> None:

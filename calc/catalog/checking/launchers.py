@@ -32,6 +32,8 @@ CHOICES = (
     "expert",
     "context",
     "attention_apart",
+    "exchange",
+    "balanced",
     "context_tokens",
     "memory_fraction",
     "slots",

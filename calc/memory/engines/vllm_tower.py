@@ -74,7 +74,7 @@ def seen(case: Case, *, step_tokens: int, sequences: int) -> Seen | None:
     widths = budget.widths or round(case.engine.values["tower_widths"])
     items = max(min(step_tokens // tokens, of_prompts), 1)
     kept = max(items * tokens, budget.kept_tokens if demand.videos else 0)
-    return Seen(items, tokens, budget.patches, widths, kept)
+    return Seen(items, tokens, patches=budget.patches, widths=widths, kept=kept)
 
 
 def tower_amounts(case: Case, *, step_tokens: int, sequences: int) -> tuple[Amount | None, int]:
