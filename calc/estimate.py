@@ -62,10 +62,17 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True, wo
 
         return training_report(scenario, facts, repairs=repairs, working=working)
     question = read_whole(read_question, scenario, STAND_INS)
+    return report_on(question, question.serving(), repairs=repairs, speed=speed, working=working)
+
+
+def report_on(
+    question: Question, serving: "Serving | None", *, repairs: bool, speed: bool = True, working: bool
+) -> Report:
+    """Return the report on a scenario of inference that was read, under its engine on its devices."""
     reader, asked, demand, accelerator = question.reader, question.asked, question.demand, question.accelerator
     layout = question.layout
     works = Runs(None, ())
-    if serving := question.serving():
+    if serving is not None:
         works = runs_of(question)
         timed = speed and works.runs is not False
         found = under_engine(serving, asked, demand, layout, most=question.most, timed=timed, working=working)
@@ -113,7 +120,7 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True, wo
         "cost": cost,
         "steps": [step.as_dict() for step in steps],
         "warnings": [warning.as_dict() for warning in (*doubts(reader, layout.devices), *risks)],
-        "catalog": facts.version,
+        "catalog": catalog().version,
     }
 
 

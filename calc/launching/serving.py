@@ -1,7 +1,6 @@
 """The command that serves what a scenario of inference is about: the choices that its report made, flag by flag."""
 
 from collections.abc import Iterator, Mapping
-from json import dumps
 from typing import Any, NamedTuple
 
 from calc.catalog import Catalog
@@ -9,6 +8,7 @@ from calc.catalog.launchers import Launcher
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat
 from calc.derivation import INFO, Warn
 from calc.launching.command import Said, flags_of
+from calc.launching.drafts import drafts
 from calc.launching.unsaid import SHARE_OF_ALL, unsaid
 from calc.memory.cache_store import HOST
 from calc.memory.runtime import visible_bytes
@@ -26,9 +26,6 @@ PORT, RAY_PORT = 20000, 6379
 APART = "attention_apart"  # the choice that ranks attend to sequences of their own
 EXCHANGES = {"vllm": "deepep_low_latency", "sglang": "deepep"}  # of tokens with their experts, where it has to be said
 FOLDER = "/models"
-DRAFTING = {"mtp": "mtp", "ngram": "ngram", "eagle": "eagle3"}  # as vLLM names what drafts; a model of its own has none
-LOOKED_UP = 4  # tokens of a text that ngram looks for
-DRAFTER = f"{FOLDER}/drafter"
 
 
 class Served(NamedTuple):
@@ -94,11 +91,18 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
 
 
 def trtllm_options(filled: Mapping[str, Any], facts: Catalog) -> str:
-    """Return what TensorRT-LLM has no flag for. By itself it records graphs of few sizes, and runs others without."""
+    """Return what TensorRT-LLM has no flag for. By itself it records graphs of few sizes, and runs others without.
+
+    What stands here of the cache replaces all that flags say of it: its share stands here too, then.
+    """
     engine = facts.engine(filled["engine"])
     kept = ["  dtype: fp8\n"] if filled["kv_cache"] == "fp8" else []
     if room := in_memory(filled):
         kept.append(f"  host_cache_size: {room // filled['accelerators']}\n")
+    if kept:
+        kept.append(
+            f"  free_gpu_memory_fraction: {filled.get('memory_fraction') or engine.values['memory_fraction']:g}\n"
+        )
     cache = "kv_cache_config:\n" + "".join(kept) if kept else ""
     most = filled.get("graphs", filled.get("sequence_slots") or engine.whole("captured_sequences"))
     sizes = f"\n  enable_padding: true\n  max_batch_size: {most}\n" if most else " null\n"
@@ -199,7 +203,7 @@ def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         yield "adapter_count", served_beside["count"]
         yield "adapter_rank", served_beside["rank"]
     if drafted := filled.get("speculation"):
-        yield "speculation", drafting(drafted)
+        yield from drafts(drafted, filled["engine"])
 
 
 def stored(filled: Mapping[str, Any], engine: str) -> Iterator[tuple[str, object]]:
@@ -218,20 +222,6 @@ def in_memory(filled: Mapping[str, Any]) -> int | None:
     """Return the bytes of the host's memory in which caches are kept; None where it keeps none."""
     store = filled.get("cache_offload")
     return int(store["bytes"]) if store and store["to"] == HOST else None
-
-
-def drafting(drafted: Mapping[str, Any]) -> str:
-    """Return how tokens are drafted, as vLLM is told."""
-    said: dict[str, object] = {"num_speculative_tokens": drafted["tokens"]}
-    if drafted["method"] in DRAFTING:
-        said["method"] = DRAFTING[drafted["method"]]
-    if drafted["method"] == "ngram":
-        said["prompt_lookup_max"] = LOOKED_UP
-    if drafted["method"] == "eagle":
-        said["model"] = DRAFTER
-    elif "model" in drafted:
-        said["model"] = drafted["model"]
-    return dumps(said)
 
 
 def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

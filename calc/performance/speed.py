@@ -121,14 +121,38 @@ def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None
     )
 
 
-def speed_of(question: Question, values: Mapping[str, float]) -> Speed | None:
+class Last:
+    """The passes and the mean step that were asked for last: a search asks for the step first, and for all later."""
+
+    def __init__(self) -> None:
+        self.asked: tuple[Question, int] | None = None  # with the sequences of a data-parallel rank
+        self.values: Mapping[str, float] | None = None
+        self.found: tuple[Passes, Decode] | None = None
+
+    def step(self, question: Question, values: Mapping[str, float]) -> tuple[Passes, Decode] | None:
+        """Return passes with their mean step, None where the device's rates are not known."""
+        asked = question._replace(most=None), divided(question)[1]
+        if asked != self.asked or values is not self.values:
+            self.asked, self.values, self.found = asked, values, None
+            if passes := passes_for(question, values):
+                self.found = passes, mean_step(passes, question, values)
+        return self.found
+
+
+def mean_step(passes: Passes, question: Question, values: Mapping[str, float]) -> Decode:
+    """Return the mean step of the sequences that run at once."""
+    overlaps, output = bool(values["overlaps_decode"]), question.output_tokens
+    return decode(passes, sequences=divided(question)[1], output_tokens=output, overlaps=overlaps)
+
+
+def speed_of(question: Question, values: Mapping[str, float], last: Last | None = None) -> Speed | None:
     """Return the speed under an engine's coefficients, None where the device's rates are not known."""
-    passes = passes_for(question, values)
-    return None if passes is None else speed_in(passes, question, values)
+    found = (last or Last()).step(question, values)
+    return None if found is None else speed_in(found[0], question, values, found[1])
 
 
-def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) -> Speed:
-    """Return the speed that passes make up.
+def speed_in(passes: Passes, question: Question, values: Mapping[str, float], step: Decode | None = None) -> Speed:
+    """Return the speed that passes make up, of which the mean `step` may be known.
 
     Sequences that do not fit at once run in waves, as even as can be, each after the one before it.
     """
@@ -141,10 +165,14 @@ def speed_in(passes: Passes, question: Question, values: Mapping[str, float]) ->
         batched_tokens=question.batched_tokens,
         overlaps=values["overlaps_prefill"],
     )
-    output = question.output_tokens
-    step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
     return Speed(
-        passes, first, step, demand.sequences, prompt_tokens=demand.prompt_tokens, output_tokens=output, waves=waves
+        passes,
+        first,
+        step or mean_step(passes, question, values),
+        demand.sequences,
+        prompt_tokens=demand.prompt_tokens,
+        output_tokens=question.output_tokens,
+        waves=waves,
     )
 
 
@@ -155,14 +183,12 @@ def divided(question: Question) -> tuple[int, int]:
     return waves, ceil(together / waves / question.layout.data)
 
 
-def decoding(question: Question, values: Mapping[str, float]) -> dict[str, float]:
+def decoding(question: Question, values: Mapping[str, float], last: Last) -> dict[str, float]:
     """Return the figures of decoding alone, as `Speed` has them; none where the device's rates are not known."""
-    passes = passes_for(question, values)
-    if passes is None:
+    found = last.step(question, values)
+    if found is None:
         return {}
-    (waves, sequences), output = divided(question), question.output_tokens
-    step = decode(passes, sequences=sequences, output_tokens=output, overlaps=bool(values["overlaps_decode"]))
-    step_s = waves * step.step_s
+    step_s = divided(question)[0] * found[1].step_s
     return {"decode_tokens_per_s": question.demand.sequences / step_s, "time_per_output_token_s": step_s}
 
 

@@ -17,19 +17,12 @@ from calc.planner.question import Question, own_price, read_question
 from calc.planner.ranking import OF_SPEED
 from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
-from calc.planner.surer import surer_context
+from calc.planner.surer import change_for, surer_context
 from calc.planning.cost import MILLION, USED, purchase_today
 from calc.service.checkpoints import origin
 from calc.units import HOUR_S, show_count, show_gib, show_large_count, show_number
 
 Answer = dict[str, object]
-SURER = {  # what makes an option sure that is tight, in words
-    "context_tokens": "texts of {} tokens",
-    "sequence_tokens": "sequences of {} tokens",
-    "sequences": "{} sequences",
-    "concurrency": "{} requests",
-}
-
 OF_OPTIONS = ("experts-not-quantized",)  # warnings of options that the whole answer has, once
 
 
@@ -60,9 +53,7 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
     return {
         "options": [shown(question, search, option) for option in options],
         "frontier": frontier(question, search, options),
-        "rejected": {
-            reason: {"count": entry["count"], "nearest": entry["nearest"]} for reason, entry in search.rejected.items()
-        },
+        "rejected": search.rejections(options),
         "searched": {
             "candidates": tried,
             "estimated": search.estimated,
@@ -177,8 +168,7 @@ def why(question: Question, search: Search, option: Option, surer: dict[str, int
         first += f", with {show_gib(hosted)} in the host's memory"
     if option.is_sure:
         return f"{first}; fits with {show_gib(option.spare_bytes)} left"
-    changes = [SURER[name].format(show_count(most)) for name, most in (surer or {}).items()]
-    change = next(iter(changes), "shorter sequences" if question.trains else "fewer sequences or bits")
+    change = change_for(surer, trains=question.trains)
     return f"{first}; tight, with {show_gib(option.spare_bytes)} left: {change} make it sure"
 
 
@@ -217,7 +207,7 @@ def warnings(question: Question, search: Search, options: list[Option]) -> list[
     """Return what a reader should know of the answer as a whole."""
     found: list[Warn] = []
     if not options:
-        reasons = ", ".join(f"{reason} ({entry['count']})" for reason, entry in search.rejected.items())
+        reasons = ", ".join(f"{reason} ({entry.count})" for reason, entry in search.rejected.items())
         message = f"nothing that was tried serves; what stood against it: {reasons or 'nothing was tried'}"
         found.append(Warn("no-option", message, "want"))
     if options and (search.ended or (question.of == "model" and not search.rejected)):

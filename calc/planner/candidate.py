@@ -17,6 +17,7 @@ class Own(NamedTuple):
     prompt_s: float = 0.0  # to multiply prompts, for each token that is written
     steps: float = 1.0  # for each token that is written; the first comes with the prompt
     stages: int = 1  # of devices, which each token passes one after the other: the weights of one are read at a time
+    step_s: float = 0.0  # of a token, where the first scenario's is known and no other one counts
 
 
 class Candidate(NamedTuple):
@@ -61,7 +62,8 @@ class Candidate(NamedTuple):
 
     def after(self) -> "Candidate | None":
         """Return the candidate without its first scenario, last with a part in the host's memory; None for none."""
-        left = self._replace(share=None, speed=None, spare_bytes=None, sure=False)
+        own = self.own._replace(step_s=0.0) if self.own else None
+        left = self._replace(share=None, speed=None, spare_bytes=None, sure=False, own=own)
         if len(self.scenarios) > 1:
             return left._replace(scenarios=self.scenarios[1:])
         if self.beside is None:

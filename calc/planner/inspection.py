@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError, WrongValueError
-from calc.estimate import runs_of
+from calc.estimate import estimate, report_on, runs_of
 from calc.planner import beside_host
 from calc.planner.candidate import Candidate
 from calc.planner.options import Miss, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
-from calc.planner.ranking import OF_NUMBERS, OF_SPEED, Ranking
+from calc.planner.ranking import NOTHING_OWN, OF_NUMBERS, OF_SPEED, Ranking
 from calc.planning.certainty import bytes_left, chance_of
 from calc.planning.chance import SURE
 from calc.planning.served import Served, serve
@@ -42,6 +43,7 @@ class Inspection(Ranking):
         self.times = question.rank_by in OF_SPEED or question.need.timed
         self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
         self.fitted = dict[tuple[int, int], Fitting]()  # candidates whose first scenario fits, and is not timed yet
+        self.served = dict[tuple[int, int], tuple[dict[str, object], Fitting]]()  # those that were timed, as asked
         self.asked = False  # whether any scenario could be asked
         self.refused: ScenarioError | None = None  # what the first that could not was refused for
 
@@ -67,8 +69,10 @@ class Inspection(Ranking):
         Where numbers of each rank, the cache that a step reads, and that the first scenario surely fits and so leaves
         out the others, may put it behind better ones before it is timed.
         """
-        if known := self.fitted.pop(candidate.place, None):
-            timed = self.timed(candidate, known)
+        if known := self.fitted.get(candidate.place):
+            if step_s := self.step_alone(candidate, known):
+                return candidate._replace(own=(candidate.own or NOTHING_OWN)._replace(step_s=step_s))
+            timed = self.timed(candidate, self.fitted.pop(candidate.place))
             return timed if isinstance(timed, Miss) else timed._replace(sure=chance_of(known[1]) >= SURE)
         if self.question.rank_by not in OF_NUMBERS:
             return self.trusted(candidate)
@@ -77,13 +81,25 @@ class Inspection(Ranking):
                 return miss
             return candidate._replace(own=self.bounds.own(candidate))
         found = self.fitting(candidate)
-        if isinstance(found, Miss) or candidate.after() is None:
-            return found if isinstance(found, Miss) else self.timed(candidate, found)
+        if isinstance(found, Miss):
+            return found
+        if candidate.after() is None and not self.times_prompts:
+            return self.timed(candidate, found)
         self.fitted[candidate.place] = found
         # Else, or if it is too slow, other scenarios may be what counts, which are divided otherwise.
         sure = not self.question.need.timed and chance_of(found[1]) >= SURE
         own = candidate.own._replace(stages=found[0].layout.pipeline) if sure else candidate.own
         return candidate._replace(sure=sure, own=own)
+
+    def step_alone(self, candidate: Candidate, known: Fitting) -> float | None:
+        """Return the seconds of a token, which are found sooner than those of prompts; None where they change nothing.
+
+        They are known already, other scenarios count beside this one, or no prompts are timed.
+        """
+        alone, own = candidate.sure or candidate.after() is None, candidate.own or NOTHING_OWN
+        if own.step_s or self.question.need.timed or not (self.times_prompts and alone):
+            return None
+        return typical(*known, prompts=False).get("time_per_output_token_s")
 
     def trusted(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate whose first scenario fits, runs and is fast enough, with its speed where that counts."""
@@ -100,8 +116,19 @@ class Inspection(Ranking):
             return self.cannot_be(error)
         if miss := self.late(speed) if speed else None:
             return miss
+        self.served[candidate.place] = candidate.scenario, found
         left = None if found[0].most else bytes_left(found[1])
         return candidate._replace(speed=speed, spare_bytes=left)
+
+    def report(self, candidate: Candidate) -> dict[str, Any]:
+        """Return the report on a candidate's first scenario, by what was read and found when it was timed.
+
+        Raises ScenarioError for a scenario that is wrong.
+        """
+        scenario, known = self.served.pop(candidate.place, (None, None))
+        if known is None or scenario != candidate.scenario:
+            return estimate(candidate.scenario, repairs=False, working=False)
+        return report_on(known[0], known[1].serving, repairs=False, working=False)
 
     def late(self, speed: Mapping[str, float]) -> Miss | None:
         """Return which time is longer than it may be; None where it is kept or not known."""

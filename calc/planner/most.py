@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from calc.catalog import Catalog
+from calc.catalog import Catalog, catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.memory.budget import OUTPUT_TOKENS
-from calc.planner.candidate import Candidate
+from calc.planner.candidate import Candidate, doubted
 from calc.planner.candidates import counts, devices, owned, placed
 from calc.planner.formats import ways
 from calc.planner.options import Miss, Option
@@ -122,9 +122,10 @@ def most(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option]
     return search, [option for _, option in found], tried
 
 
-def rank(reached: tuple[int, Option]) -> tuple[int, bool]:
-    """Return what ranks an option with what it reaches: the most first, and what surely fits."""
-    return -reached[0], not reached[1].is_sure
+def rank(reached: tuple[int, Option]) -> tuple[bool, int, bool]:
+    """Return what ranks an option with what it reaches: under an engine that is known to run, the most, surely."""
+    most, option = reached
+    return doubted(option.candidate, catalog()), -most, not option.is_sure
 
 
 def served_ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[Way]:

@@ -48,6 +48,21 @@ class Miss(NamedTuple):
     sizes: tuple[int, ...] = ()  # in bytes, that stand in `lacks`, in their order
 
 
+class Rejected:
+    """How many scenarios do not serve for one reason, and the nearest of each group."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.nearest = dict[str, tuple[float, dict[str, object], Miss]]()  # with its ratio, by group
+
+    def as_dict(self, offered: set[str]) -> dict[str, object]:
+        """Return the count and the nearest of them; of what is offered nobody asks why not, if there is another."""
+        others = [kept for group, kept in self.nearest.items() if group not in offered]
+        _, scenario, miss = min(others or self.nearest.values(), key=lambda kept: kept[0])
+        nearest = {"scenario": scenario, "lacks": miss.lacks, "sizes_bytes": list(miss.sizes)}
+        return {"count": self.count, "nearest": nearest}
+
+
 def does_not_run(engine: str, works: Runs) -> Miss:
     """Return why an engine does not run it."""
     return Miss("runs", f"{engine}: {'; '.join(message for message, _ in works.because)}", inf)
@@ -74,9 +89,10 @@ def short(lacking: int, capacity: int, where: str = "on the fullest device") -> 
     return Miss("memory", lacks, 1 + lacking / max(capacity, 1), (lacking,))
 
 
-def tight(chance: float) -> Miss:
-    """Return that it is likely to fit, and not certain."""
-    return Miss("tight", f"it fits with a chance of {int(100 * chance)} %", 1 / chance)
+def tight(chance: float, change: str = "") -> Miss:
+    """Return that it is likely to fit, and not certain, with the change that would make it sure where it is known."""
+    sure = f": {change} make it sure" if change else ""
+    return Miss("tight", f"it fits with a chance of {int(100 * chance)} %{sure}", 1 / chance)
 
 
 def too_heavy(held: int, room: int, what: str = "the weights") -> Miss:

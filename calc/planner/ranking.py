@@ -56,7 +56,7 @@ class Ranking:
     def bounded(self, rank: str, candidate: Candidate, bound: Bound) -> tuple[bool, float]:
         """Return what ranks a scenario if it needs no more than its bound."""
         devices, own = candidate.devices, candidate.own or NOTHING_OWN
-        step_s = max(own.stages / bound.stages, 1) * bound.step_s + own.cache_s
+        step_s = own.step_s or max(own.stages / bound.stages, 1) * bound.step_s + own.cache_s
         if bound.given is None:
             return False, -inf
         if rank == "size":
@@ -70,11 +70,13 @@ class Ranking:
         return False, (devices.power_w or 0) * (step_s * own.steps + own.prompt_s) / self.together(bound)
 
     def remember(self, candidate: Candidate) -> None:
-        """Remember what the first scenario of a candidate that was timed takes, on the fewest devices of its kind."""
-        if self.question.rank_by == "energy" and candidate.speed and not self.question.need.shared:
-            unknown, value = self.ranked(candidate, candidate.speed)
-            if not unknown:
-                self.energies.setdefault(self.kind(candidate), (candidate.devices.number, value))
+        """Remember what the first scenario of a candidate takes at least on the fewest of its devices, once timed."""
+        is_timed = candidate.speed or (candidate.own and candidate.own.step_s)
+        if self.question.rank_by == "energy" and is_timed and not self.question.need.shared:
+            kind, number = self.kind(candidate), candidate.devices.number
+            unknown, value = self.at_best(candidate)
+            if not unknown and number <= self.energies.get(kind, (number,))[0]:
+                self.energies[kind] = number, value
 
     def no_better(self, candidate: Candidate) -> tuple[bool, float] | None:
         """Return what ranks a candidate at best by what fewer of its devices were found to take; None if not known.

@@ -12,7 +12,6 @@ from typing import Any
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.estimate import estimate
 from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.candidates import Place
 from calc.planner.encoders import Readers
@@ -20,10 +19,10 @@ from calc.planner.fleet import Fleet, Spread, fewest, fleets_of
 from calc.planner.host_alone import within_host
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
-from calc.planner.options import Miss, Option, short, tight
+from calc.planner.options import Miss, Option, Rejected, short, tight
 from calc.planner.question import Question
 from calc.planner.steps import Steps, finished
-from calc.planner.surer import likely_fits
+from calc.planner.surer import change_for, likely_fits, surer_context
 from calc.planning.chance import LIKELY, SURE, room_of
 from calc.planning.serving_load import server_of
 from calc.units import show_number
@@ -36,7 +35,7 @@ class Search(Inspection):
 
     def __init__(self, question: Question, facts: Catalog) -> None:
         super().__init__(question, facts)
-        self.rejected: dict[str, dict[str, Any]] = {}
+        self.rejected = dict[str, Rejected]()
         self.fleets = dict[tuple[int, int], Fleet | Readers]()  # of candidates that share requests
         self.spreads = dict[tuple[int, int], Spread]()  # of candidates that share people
         self.estimated = self.looked = 0
@@ -116,10 +115,12 @@ class Search(Inspection):
                 yield from tried
 
     def leave_tight(self, options: Iterable[Option]) -> None:
-        """Count options that are left out as they may not fit."""
-        for option in options:
-            if not option.is_sure:
-                self.reject(option.candidate, tight(option.chance))
+        """Count options that are left out as they may not fit, and say what makes the surest of them sure."""
+        left = [option for option in options if not option.is_sure]
+        left.sort(key=lambda option: (-option.chance, option.candidate.order))
+        for place, option in enumerate(left):
+            change = "" if place else change_for(surer_context(option), trains=self.question.trains)
+            self.reject(option.candidate, tight(option.chance, change))
 
     def leave_unpriced(self, candidates: Iterable[Candidate]) -> None:
         """Count candidates that are left out where cost ranks, as nobody says what they cost."""
@@ -266,7 +267,7 @@ class Search(Inspection):
         """Return the option that a candidate's first scenario is by its report, or what that lacks."""
         try:
             self.estimated += 1
-            report: dict[str, Any] = estimate(candidate.scenario, repairs=False, working=False)
+            report = self.report(candidate)
         except ScenarioError as error:
             return self.cannot_be(error)
         return self.judge(candidate, report)
@@ -289,8 +290,13 @@ class Search(Inspection):
 
     def reject(self, candidate: Candidate, miss: Miss, count: int = 1) -> None:
         """Count scenarios that do not serve, the first one unless more are meant, and keep the nearest of a reason."""
-        entry = self.rejected.setdefault(miss.reason, {"count": 0, "nearest": None, "ratio": inf})
-        entry["count"] += count
-        if entry["nearest"] is None or miss.ratio < entry["ratio"]:
-            entry["nearest"] = {"scenario": candidate.scenario, "lacks": miss.lacks, "sizes_bytes": list(miss.sizes)}
-            entry["ratio"] = miss.ratio
+        entry = self.rejected.setdefault(miss.reason, Rejected())
+        entry.count += count
+        known = entry.nearest.get(candidate.group)
+        if known is None or miss.ratio < known[0]:
+            entry.nearest[candidate.group] = miss.ratio, candidate.scenario, miss
+
+    def rejections(self, options: Iterable[Option]) -> dict[str, object]:
+        """Return by reason how many do not serve, and the nearest: one of a group that has no option, if there is."""
+        offered = {option.candidate.group for option in options}
+        return {reason: entry.as_dict(offered) for reason, entry in self.rejected.items()}

@@ -8,7 +8,14 @@ from calc.planning.certainty import chance_of
 from calc.planning.chance import DEVIATES, END, room_of
 from calc.planning.served import serve
 from calc.question import read_question
+from calc.units import show_count
 
+SURER = {  # what makes an option sure that is tight, in words
+    "context_tokens": "texts of {} tokens",
+    "sequence_tokens": "sequences of {} tokens",
+    "sequences": "{} sequences",
+    "concurrency": "{} requests",
+}
 STEP = 256  # tokens: a context is a multiple of it
 LEAST_SHARE = 4  # a context is not cut to less than this part of it
 
@@ -18,6 +25,12 @@ def likely_fits(scenario: Mapping[str, object]) -> float:
     read = read_question(scenario)
     serving = read.serving()
     return chance_of(serve(serving, read.demand, read.layout, most=False)) if serving else 0.0
+
+
+def change_for(surer: Mapping[str, int] | None, *, trains: bool) -> str:
+    """Return in words what makes an option sure that is tight: the most of something, or what may be less."""
+    changes = [SURER[name].format(show_count(most)) for name, most in (surer or {}).items()]
+    return next(iter(changes), "shorter sequences" if trains else "fewer sequences or bits")
 
 
 def surer_context(option: Option) -> dict[str, int] | None:

@@ -45,7 +45,10 @@ def named(name: str, facts: Catalog, field: str = "model") -> str:
 
 
 def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object, ...]:
-    """Return the catalogue's models of a kind and of a number of parameters, as far as one can have them."""
+    """Return the catalogue's models of a kind and of a number of parameters that one can have, the newest first.
+
+    Of two that are ranked alike, it is the one that people take.
+    """
     from calc.architecture.parameters import parameters_total
 
     check_names(wanted, "models", ("parameters", "kind"))
@@ -53,7 +56,12 @@ def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object,
     ends = wanted.get("parameters", [0, inf])
     if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
         raise ScenarioError("models.parameters", f"must be the fewest and the most, not {ends!r:.60}")
-    found = [(name, known_architecture(facts, name)) for name in facts.ids("models")]
+    if ends[0] > ends[1]:
+        raise ScenarioError(
+            "models.parameters", f"must be the fewest and then the most, not {ends[0]:g} and {ends[1]:g}"
+        )
+    newest = sorted(facts.ids("models"), key=lambda name: facts.model(name).released, reverse=True)
+    found = [(name, known_architecture(facts, name)) for name in newest]
     return tuple(
         name
         for name, architecture in found

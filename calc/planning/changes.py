@@ -128,5 +128,5 @@ def on_fullest(serving: Serving, demand: Demand, layout: Layout) -> Served:
 
 def under(serving: Serving, **changes: object) -> Serving:
     """Return a demand's engine and device with something changed."""
-    asked = {name: value for name, value in vars(serving).items() if name != "last"}
+    asked = {name: value for name, value in vars(serving).items() if not name.startswith("last")}
     return Serving(**{**asked, **changes})

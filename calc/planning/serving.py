@@ -17,6 +17,7 @@ from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
 from calc.memory.engines.vllm import default_sequences
 from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
 from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
+from calc.performance.speed import Last
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
 from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
 
@@ -56,6 +57,7 @@ class Serving:
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
         self.last: tuple[Demand, Engine, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
+        self.last_speed = Last()
 
     @property
     def bounded(self) -> bool:

@@ -31,7 +31,7 @@ def serving_speed(
 
         return loaded_speed(served, serving.concurrency, output_tokens, cached_tokens)
     question = speed_question(served, output_tokens, cached_tokens)
-    speed = speed_of(question, values) if question else None
+    speed = speed_of(question, values, served.serving.last_speed) if question else None
     if speed is None:
         return None
     typical = speed.figures()
@@ -63,8 +63,8 @@ def typical_speed(served: Served, output_tokens: int, cached_tokens: int, *, pro
     question, values = speed_question(served, output_tokens, cached_tokens), served.serving.engine.values
     writes = served.demand.architecture.writes
     if question and writes and not prompts:
-        return decoding(question, values)
-    speed = speed_of(question, values) if question else None
+        return decoding(question, values, served.serving.last_speed)
+    speed = speed_of(question, values, served.serving.last_speed) if question else None
     figures = speed.figures() if speed else {}
     if writes:
         return figures

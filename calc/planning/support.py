@@ -80,6 +80,7 @@ class Place(NamedTuple):
     segment: str
 
 
+@lru_cache(maxsize=1024)
 def place_of(device: Accelerator | None) -> Place | None:
     """Return what facts say of a device by, None without one.
 

@@ -191,7 +191,8 @@ def host_warnings(reader: Reader, host: Host, placement: Placement, host_bytes: 
         found.append(Warn("host-assumed", f"{message}; host says otherwise", "host", INFO))
     if isinstance(host_bytes, int) and host.memory_bytes is not None and host_bytes > host.memory_bytes:
         message = f"{show_gib(host_bytes)} stay in the host's memory, which has {show_gib(host.memory_bytes)}: "
-        message += "what is mapped is read from the disk again with every token, and with --no-mmap it does not start"
+        message += "what is mapped is read from the disk again with every token, and read as a whole "
+        message += "(--load-mode none) it does not start"
         sizes = (host_bytes, host.memory_bytes)
         found.append(Warn("host-memory-short", message, "host.memory", WRONG, sizes_bytes=sizes))
     return found

@@ -179,11 +179,16 @@ def test_what_is_left_out_is_a_switch() -> None:
 
 
 def test_pinned_memory_maps_no_file() -> None:
-    """llama.cpp reads what stays in the host's memory into pinned memory where it maps no file."""
+    """llama.cpp reads what stays in the host's memory into pinned memory where it maps no file.
+
+    `--no-mmap` is refused from b10884 on, and `--load-mode` was unknown until the summer of 2026.
+    """
     asked = {"model": "qwen3-30b-a3b", "engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "rtx-3060-12gb"}
     for pinned in (False, True):
-        given = words(launch({**asked, "experts_on_host": 20, "host": {"pinned": pinned}}))
-        assert ("--no-mmap" in given) == pinned
+        case = {**asked, "experts_on_host": 20, "host": {"pinned": pinned}}
+        given, before = words(launch(case)), words(launch({**case, "engine_version": "b9849"}))
+        assert ("--load-mode none" in " ".join(given)) == ("--no-mmap" in before) == pinned
+        assert "--no-mmap" not in given and "--load-mode" not in before
 
 
 def test_the_largest_graph_is_told() -> None:
@@ -202,6 +207,44 @@ def test_drafts_are_json() -> None:
     given = words(launch(SCENARIOS["vllm that drafts"]))
     drafts = json.loads(given[given.index("--speculative-config") + 1])
     assert drafts == {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}
+
+
+@pytest.mark.parametrize(
+    ("engine", "drafted", "flags"),
+    [
+        (
+            "sglang",
+            {"method": "eagle"},
+            {
+                "--speculative-algorithm": "EAGLE3",
+                "--speculative-num-steps": "3",
+                "--speculative-eagle-topk": "1",
+                "--speculative-num-draft-tokens": "4",
+                "--speculative-draft-model-path": "/models/drafter",
+            },
+        ),
+        (
+            "sglang",
+            {"method": "draft", "model": "qwen3-0.6b"},
+            {"--speculative-algorithm": "STANDALONE", "--speculative-draft-model-path": "qwen3-0.6b"},
+        ),
+        (
+            "llama.cpp",
+            {"method": "draft", "model": "qwen3-0.6b"},
+            {"--spec-type": "draft-simple", "--spec-draft-n-max": "3", "--spec-draft-model": "/models/drafter.gguf"},
+        ),
+        ("llama.cpp", {"method": "ngram"}, {"--spec-type": "ngram-simple", "--spec-ngram-simple-size-m": "3"}),
+    ],
+)
+def test_drafts_are_told_by_flags(engine: str, drafted: dict[str, object], flags: dict[str, str]) -> None:
+    """SGLang and llama.cpp are told by flags of their own what drafts, and how many tokens; no model looks up."""
+    case = {"model": "qwen3-32b", "engine": engine, "accelerator": "h100-sxm-80gb", "context_tokens": 4096}
+    answer: Any = launch({**case, "speculation": {**drafted, "tokens": 3, "acceptance": 0.7}})
+    given = words(answer)
+    assert {flag: given[given.index(flag) + 1] for flag in flags} == flags
+    assert "no-flag" not in [warning["code"] for warning in answer["warnings"]]
+    takes_a_model = any(flag.endswith(("-draft-model", "-draft-model-path")) for flag in given)
+    assert takes_a_model == (drafted["method"] != "ngram")
 
 
 def test_the_share_is_the_version_s() -> None:
@@ -267,18 +310,22 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
         assert yaml.safe_load(answer["files"][0]["text"])["enable_attention_dp"] is True
 
 
-# Options as each program's own source has them, read on 2026-11-26: SGLang 0.5.23 (arg_groups/fields; 0.5.19 and before
+# Options as each program's own source has them, read on 2026-11-26: SGLang 0.5.23 (arg_groups/fields, on 2026-11-27
+# spec.py at 015c872; 0.5.19 and before
 # have --cuda-graph-max-bs, too), vLLM 0.33.0 (engine/arg_utils.py), TRL 1.16.0 (ModelConfig, SFTConfig and its base,
-# trl/cli); on 2026-11-22: TensorRT-LLM (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805).
+# trl/cli); on 2026-11-22: TensorRT-LLM (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805;
+# --no-mmap in common/arg.cpp at 0017d6f, an older one).
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
     "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
-    "--kv-cache-dtype --enable-hierarchical-cache --hicache-size "
+    "--kv-cache-dtype --enable-hierarchical-cache --hicache-size --speculative-algorithm --speculative-num-steps "
+    "--speculative-eagle-topk --speculative-num-draft-tokens --speculative-draft-model-path "
     "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr "
     "--moe-a2a-backend --enable-eplb",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
-    "llama.cpp": "--no-mmap -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram",
+    "llama.cpp": "--no-mmap --load-mode -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram --spec-type "
+    "--spec-draft-n-max --spec-ngram-simple-size-m --spec-draft-model",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --enable-prefix-caching --kv-cache-dtype "
@@ -443,7 +490,8 @@ def test_rooms_that_no_flag_is_of() -> None:
     room: dict[str, object] = {"cache_offload": {"to": "host", "bytes": "32 GiB"}}
     for fields, kept in ((room, ""), ({**room, "kv_cache": "fp8"}, "  dtype: fp8\n")):
         (file,) = launch({**case, **fields})["files"]  # type: ignore[misc]
-        assert file["text"].startswith(f"kv_cache_config:\n{kept}  host_cache_size: {2**34}\n")
+        share = "  free_gpu_memory_fraction: 0.9\n"  # what a flag says of the cache is replaced by what stands here
+        assert file["text"].startswith(f"kv_cache_config:\n{kept}  host_cache_size: {2**34}\n{share}cuda_graph_config")
     disk = {"cache_offload": {"to": "disk", "bytes": "1 TB", "bandwidth": "7 GB/s"}}
     answer: Any = launch({**case, **disk, "engine": "vllm"})
     assert ("no-flag", "caches_on_disk") in {(one["code"], one["field"]) for one in answer["warnings"]}

@@ -198,8 +198,8 @@ def test_a_speed_is_of_what_a_replica_is_asked_for(monkeypatch: pytest.MonkeyPat
     found = speed_of(question, VALUES)
     assert found is not None
     assert passes.asked == [
-        (passes.prompt(sequences=2.0, tokens=1000, before=5),),
         (passes.step(sequences=4, context=1049),),
+        (passes.prompt(sequences=2.0, tokens=1000, before=5),),
     ]
     assert (found.prefill.passes, found.prefill.seconds) == (2, 2 * 3.0)
     assert found.decode.step_s == pytest.approx(1.4)
@@ -226,7 +226,7 @@ def test_what_does_not_fit_runs_in_even_waves(
     answered_by(passes, monkeypatch)
     found = speed_of(question, VALUES)
     assert found is not None and found.waves == waves
-    assert passes.asked[1][0].sequences == together
+    assert passes.asked[0][0].sequences == together
 
 
 def test_no_speed_without_rates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
 from itertools import product
@@ -572,6 +573,7 @@ def test_nothing_serves() -> None:
         ({"want": "models"}, "have.accelerator"),
         ({"want": "models", "have": PAIR, "models": "no-such-model"}, "models"),
         ({"want": "models", "have": PAIR, "models": {"parameters": 7}}, "models.parameters"),
+        ({"want": "models", "have": PAIR, "models": {"parameters": [9e9, 7e9]}}, "models.parameters"),
         ({"want": "models", "have": PAIR, "context_tokens": "lots"}, "context_tokens"),
         ({"want": "models", "have": PAIR, "need": {"percentil": 95}}, "need.percentil"),
         ({"want": "models", "have": PAIR, "need": {"percentile": 95, "users": 3}}, "need.percentile"),
@@ -818,7 +820,44 @@ def test_what_may_not_fit_comes_last() -> None:
     assert chances == sorted(chances, reverse=True) and True in chances and False in chances
     short: Any = plan({**question, "count": sum(chances)})
     assert [option["chance"] >= 0.95 for option in short["options"]] == [True] * sum(chances)
-    assert "chance" in short["rejected"]["tight"]["nearest"]["lacks"]
+    nearest = short["rejected"]["tight"]["nearest"]
+    said = re.search(r"with a chance of (\d+) %: texts of ([\d,]+) tokens make it sure$", nearest["lacks"])
+    assert said is not None, nearest
+    tight_ones = [option["chance"] for option in answer["options"] if option["chance"] < 0.95]
+    assert int(said[1]) == int(100 * max(tight_ones))
+    shorter: Any = estimate(nearest["scenario"] | {"context_tokens": int(said[2].replace(",", ""))})
+    assert shorter["memory"]["chance"] > 0.93
+
+
+def test_misses_are_of_what_is_not_offered() -> None:
+    """Of a model that is offered in fewer bits nobody asks why not in more; where all are offered, that is said."""
+    question = {"want": "models", "have": PAIR, "context_tokens": 16384, "models": {"parameters": [60e9, 90e9]}}
+    answer: Any = plan(question | {"count": 1})
+    (offered,) = (option["scenario"]["model"] for option in answer["options"])
+    assert all(entry["nearest"]["scenario"]["model"] != offered for entry in answer["rejected"].values())
+    alone: Any = plan({"want": "models", "have": PAIR, "context_tokens": 16384, "model": offered})
+    assert alone["options"] and alone["rejected"]["memory"]["nearest"]["scenario"]["model"] == offered
+
+
+def test_of_models_alike_the_newest_comes_first() -> None:
+    """Llama 3.3 70B has the size of Llama 3.1 70B, and is newer: it is offered before it."""
+    question = {"want": "models", "have": {"accelerator": "h200-sxm-141gb"}, "models": {"parameters": [70e9, 71e9]}}
+    answer: Any = plan(question)
+    facts, sizes = catalog(), dict[int, list[str]]()
+    for option in answer["options"]:
+        size = estimate(option["scenario"])["model"]["parameters_total"]  # type: ignore[index]
+        sizes.setdefault(size, []).append(facts.model(option["scenario"]["model"]).released)
+    assert max(len(released) for released in sizes.values()) >= 3
+    assert all(released == sorted(released, reverse=True) for released in sizes.values())
+
+
+def test_limits_under_an_engine_that_is_known_to_run_come_first() -> None:
+    """MLX has a back end for CUDA, and nobody says on which devices: what it would reach is no first answer."""
+    question = {"want": "limit", "of": "sequences", "model": "llama-3.1-8b", "context_tokens": 8192}
+    have = {"have": {"accelerator": "rtx-4090"}}
+    both: Any = plan({**question, **have, "engine": ["mlx", "vllm"], "count": 2})
+    alone: Any = plan({**question, **have, "engine": "vllm"})
+    assert both["options"][0]["scenario"] == alone["options"][0]["scenario"]
 
 
 def search_devices(accelerator: str) -> Devices:
