@@ -73,7 +73,7 @@ MIB = 2.0**20
         ("vllm", "0.14.0", "rtx-6000-ada", 2, 8 * MIB, True),
         ("vllm", "0.14.0", "rtx-6000-ada", 4, MIB / 64, False),  # "not supported on more than two PCIe-only GPUs"
         ("vllm", "0.14.0", "rtx-4090", 2, MIB / 64, False),  # the driver lets none read another's memory
-        ("sglang", "0.5.10", "h100-sxm-80gb", 8, 9 * MIB, False),
+        ("sglang", "0.5.9", "h100-sxm-80gb", 8, 9 * MIB, False),
         ("sglang", "0.5.10", "mi300x", 8, 16 * MIB, True),
         ("sglang", "0.5.16", "h100-sxm-80gb", 8, 16 * MIB, True),
         ("tensorrt-llm", "1.0.0", "h100-sxm-80gb", 2, 16e6, True),

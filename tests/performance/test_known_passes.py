@@ -11,6 +11,7 @@ from calc.memory.budget import Layout
 from calc.memory.placement import Placement
 from calc.memory.training.plan import Plan
 from calc.performance.device_laws import LATENT_DECODE, LATENT_PREFILL
+from calc.performance.expert_ranks import ExpertRanks
 from calc.performance.fabric import Joined, networks, port_rate
 from calc.performance.forward import PIPELINE, TENSOR, experts_of
 from calc.performance.host_part import crossings
@@ -124,7 +125,9 @@ def test_matrices_of_a_sequence_follow_each_other() -> None:
 def test_what_experts_read_and_write() -> None:
     """Each row's input for gate and up, their outputs, down's input and output, in two bytes."""
     group = ExpertMatrices("experts", 8, 8, 2, 14336, 4096, 3, "bf16", 8 * 3 * 14336 * 4096 * 2.0)
-    model: Any = SimpleNamespace(layout=SimpleNamespace(expert=1, tensor=1), element_bytes=2)
+    model: Any = SimpleNamespace(
+        layout=SimpleNamespace(expert=1, tensor=1), expert_ranks=ExpertRanks(), element_bytes=2
+    )
     found = experts_of(group, model, 100.0)
     assert found.io_bytes == 200 * (2 * 4096 + 4 * 14336) * 2
     assert found.touched == pytest.approx(8 * (1 - (1 - 2 / 8) ** 100))
