@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from calc.catalog import Catalog
@@ -9,11 +10,12 @@ from calc.errors import ScenarioError, WrongValueError
 from calc.estimate import estimate, report_on, runs_of
 from calc.planner import beside_host
 from calc.planner.candidate import Candidate
-from calc.planner.options import Miss, cannot_be, does_not_run, no_engine, short, slow, too_heavy
+from calc.planner.host_alone import within_host
+from calc.planner.options import Miss, Option, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import NOTHING_OWN, OF_NUMBERS, OF_SPEED, Ranking
 from calc.planning.certainty import bytes_left, chance_of
-from calc.planning.chance import SURE
+from calc.planning.chance import LIKELY, SURE, room_of
 from calc.planning.served import Served, serve
 from calc.planning.serving_load import typical_load
 from calc.planning.serving_speed import typical_speed
@@ -129,6 +131,22 @@ class Inspection(Ranking):
         if known is None or scenario != candidate.scenario:
             return estimate(candidate.scenario, repairs=False, working=False)
         return report_on(known[0], known[1].serving, repairs=False, working=False)
+
+    def judge(self, candidate: Candidate, report: dict[str, Any]) -> Option | Miss:
+        """Return the option that a report is of, or what it lacks."""
+        if self.question.alone:
+            report = within_host(report, candidate.devices.room)
+        memory = report["memory"]
+        spare, chance = room_of(memory)[0], memory["chance"]
+        if chance < LIKELY:
+            return short(max(-spare, 0), memory["capacity_bytes"])
+        speed = report["speed"] or {}
+        if any(most is not None and name not in speed for name, most in self.allowed):
+            return Miss("speed", "its speed is not known", inf)
+        told = {name: speed[name]["typical"] for name, most in self.allowed if most is not None}
+        if miss := self.late(told):
+            return miss
+        return Option(candidate, report, spare, chance)
 
     def late(self, speed: Mapping[str, float]) -> Miss | None:
         """Return which time is longer than it may be; None where it is kept or not known."""

@@ -7,8 +7,9 @@ from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.memory.budget import OUTPUT_TOKENS
 from calc.planner.candidate import Candidate, doubted
-from calc.planner.candidates import counts, devices, owned, placed
+from calc.planner.candidates import placed
 from calc.planner.formats import ways
+from calc.planner.offered import counts, devices, owned
 from calc.planner.options import Miss, Option
 from calc.planner.question import Question
 from calc.planner.search import Search

@@ -8,7 +8,6 @@ from heapq import heapify, heappop, heappush
 from itertools import count as counting
 from itertools import islice
 from math import ceil, inf
-from typing import Any
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
@@ -16,14 +15,13 @@ from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.candidates import Place
 from calc.planner.encoders import Readers
 from calc.planner.fleet import Fleet, Spread, fewest, fleets_of
-from calc.planner.host_alone import within_host
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
-from calc.planner.options import Miss, Option, Rejected, short, tight
+from calc.planner.options import Miss, Option, Rejected, tight
 from calc.planner.question import Question
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import change_for, likely_fits, surer_context
-from calc.planning.chance import LIKELY, SURE, room_of
+from calc.planning.chance import SURE
 from calc.planning.serving_load import server_of
 from calc.units import show_number
 
@@ -271,22 +269,6 @@ class Search(Inspection):
         except ScenarioError as error:
             return self.cannot_be(error)
         return self.judge(candidate, report)
-
-    def judge(self, candidate: Candidate, report: dict[str, Any]) -> Option | Miss:
-        """Return the option that a report is of, or what it lacks."""
-        if self.question.alone:
-            report = within_host(report, candidate.devices.room)
-        memory = report["memory"]
-        spare, chance = room_of(memory)[0], memory["chance"]
-        if chance < LIKELY:
-            return short(max(-spare, 0), memory["capacity_bytes"])
-        speed = report["speed"] or {}
-        if any(most is not None and name not in speed for name, most in self.allowed):
-            return Miss("speed", "its speed is not known", inf)
-        told = {name: speed[name]["typical"] for name, most in self.allowed if most is not None}
-        if miss := self.late(told):
-            return miss
-        return Option(candidate, report, spare, chance)
 
     def reject(self, candidate: Candidate, miss: Miss, count: int = 1) -> None:
         """Count scenarios that do not serve, the first one unless more are meant, and keep the nearest of a reason."""

@@ -16,7 +16,7 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.candidate import Candidate
-from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE, devices
+from calc.planner.offered import CLUSTERS, COUNTS, MACHINE, devices
 from calc.planner.options import Miss, Option, tokens_a_second, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import parameters

@@ -13,7 +13,7 @@ from calc.memory.training.reserve import Total, totals
 from calc.performance.training_pace import most_products_per_s
 from calc.performance.training_step import prepare, step_time
 from calc.planner.candidate import Candidate
-from calc.planner.candidates import MACHINE, OWN
+from calc.planner.offered import MACHINE, OWN
 from calc.planner.options import Miss, short, tight, too_heavy
 from calc.planner.question import Question
 from calc.planner.search import Search

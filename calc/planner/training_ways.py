@@ -7,8 +7,9 @@ from calc.catalog.records import Accelerator
 from calc.memory.budget import Layout
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE
 from calc.planner.candidate import Candidate
-from calc.planner.candidates import counts, devices, kinds, placed
+from calc.planner.candidates import placed
 from calc.planner.devices import Devices
+from calc.planner.offered import counts, devices, kinds
 from calc.planner.options import Miss, does_not_run
 from calc.planner.question import Question
 from calc.planning.layout import tensor_degrees

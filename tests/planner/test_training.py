@@ -11,7 +11,7 @@ from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.memory.training.phases import stays_bytes
 from calc.planner.candidate import Candidate
-from calc.planner.candidates import CLUSTERS, COUNTS, MACHINE
+from calc.planner.offered import CLUSTERS, COUNTS, MACHINE
 from calc.planner.options import Miss, tokens_a_second
 from calc.planner.question import read_question
 from calc.planner.ranking import parameters

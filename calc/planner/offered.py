@@ -1,0 +1,151 @@
+"""The devices that are tried: the reader's own, or all that one gets, in which numbers, and what they cost."""
+
+from math import inf
+
+from calc.catalog import Catalog
+from calc.catalog.choices import MARKETS
+from calc.catalog.records import Accelerator
+from calc.errors import ScenarioError
+from calc.planner.devices import Devices
+from calc.planner.question import Question, own_price
+from calc.planning.cost import DOLLARS, LAUNCH, LOWEST, SOLD, newest_rent, purchase_today
+from calc.scenario.device import read_accelerator
+from calc.scenario.layout import named_count
+from calc.scenario.reader import Reader
+
+COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as they are rented, and tensors are divided
+OWN_COUNTS = tuple(
+    sorted({*COUNTS, 3, 6, 12, 24, 48})
+)  # of those in people's own machines, among whom layers are divided
+MACHINE = 8  # devices: beyond one those of a training run are rented by the machine
+CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
+OWN = "consumer"  # what they are made for
+RENTED, MODIFIED = "rented", "modified"
+USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
+
+
+def machines(question: Question, facts: Catalog) -> list[Devices]:
+    """Return the devices that are tried, as many of a kind as one option has."""
+    found = []
+    for accelerator in kinds(question, facts):
+        one = devices(question, facts, accelerator)
+        found += [one.together(count) for count in counts(question, accelerator)]
+    if question.want == "hardware":
+        paid = "purchase" if question.limits.buys else "rent_per_hour"
+        found.sort(key=lambda several: inf if (price := getattr(several, paid)) is None else price)
+    return found
+
+
+def lasting(facts: Catalog, device: str) -> bool:
+    """Whether a device that no shop has new is there nevertheless: offers of market places come and go."""
+    known = facts.prices("accelerators", device)
+    return any(price.kind != LAUNCH and price.market != MARKETS[-1] for price in known)
+
+
+def is_there(record: Accelerator, facts: Catalog) -> bool:
+    """Whether one gets a device today, as its maker made it; of one that is rented nobody may say for how much."""
+    if record.availability in (SOLD, MODIFIED):
+        return record.availability == SOLD
+    unpriced = all(price.kind == LAUNCH for price in facts.prices("accelerators", record.id))
+    return lasting(facts, record.id) or (record.availability == RENTED and unpriced)
+
+
+def all_there(facts: Catalog) -> list[Accelerator]:
+    """Return all devices that one gets today, found once for each loaded catalogue."""
+    known = facts.derived.get("devices that one gets")
+    if not isinstance(known, list):
+        known = [record for record in facts.accelerators() if is_there(record, facts)]
+        facts.derived["devices that one gets"] = known
+    return known
+
+
+def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
+    """Return the accelerators that are tried: the reader's own, or all that are sold or rented."""
+    if question.have:
+        return [owned(question, facts)]
+    limits, named = question.limits, question.limits.accelerators
+    tried = [record for record in facts.accelerators() if record.id in named] if named else all_there(facts)
+    return [
+        record
+        for record in tried
+        if (not limits.vendors or record.vendor in limits.vendors)
+        and (not limits.segments or record.segment in limits.segments)
+    ]
+
+
+def owned(question: Question, facts: Catalog) -> Accelerator:
+    """Return the reader's own accelerator, with what a program may use of it; of unlike ones the first, or the host."""
+    if question.alone:
+        return question.alone
+    if question.unlike:
+        return question.unlike[0]
+    try:
+        found = read_accelerator(Reader({name: question.have[name] for name in question.have}), facts)
+    except ScenarioError as error:
+        raise ScenarioError(f"have.{error.field}", error.message) from error
+    assert found is not None
+    return found
+
+
+def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
+    """Return the numbers of devices that are tried: as many as there are, or up to the limit.
+
+    Replicas that share what is asked may be of fewer devices than there are. Of boards that hold several, whole ones
+    are bought.
+    """
+    if question.unlike or question.alone:
+        return (1,)  # all of them, which `devices` counts
+    if question.have:
+        given = whole_count(question)
+        if question.need.shared and question.want == "models":
+            return tuple(count for count in range(1, given + 1) if given % count == 0)
+        return (given,)
+    usual = CLUSTERS[-1] if question.need.days is not None else USUAL_DEVICES  # as many as end a run in its days
+    most = (question.limits.devices or usual) if accelerator.sold_in_multiples else 1
+    tried = OWN_COUNTS if accelerator.segment == OWN else COUNTS
+    if question.trains:
+        tried = tuple(sorted({*tried, *CLUSTERS}))
+    return tuple(count for count in tried if count <= most and count % accelerator.devices_per_package == 0)
+
+
+def whole_count(question: Question) -> int:
+    """Return how many devices there are."""
+    given = question.have.get("accelerators", named_count(Reader(question.have)) or 1)
+    if type(given) is not int or not 1 <= given <= COUNTS[-1]:
+        raise ScenarioError("have.accelerators", f"must be a whole number from 1 to {COUNTS[-1]}, not {given!r:.60}")
+    return given
+
+
+def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
+    """Return one device with what it costs, or all of those that are not alike."""
+    if question.unlike:
+        each = [one_device(question, facts, device) for device in question.unlike]
+        rents, prices = ([getattr(one, name) for one in each] for name in ("rent_per_hour", "purchase"))
+        return Devices(
+            accelerator=accelerator,
+            number=len(each),
+            rent_per_hour=None if None in rents else sum(rents),
+            purchase=None if None in prices else sum(prices),
+            unlike=question.unlike,
+        )
+    if question.alone:
+        return Devices(accelerator, 1, rent_per_hour=None, purchase=question.account.purchase_price)
+    return one_device(question, facts, accelerator)
+
+
+def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
+    """Return one device with what it costs."""
+    own, name = own_price(question, "price_per_hour"), f"paid {accelerator.id}"
+    known = facts.derived.get(name)
+    if not isinstance(known, tuple):
+        rent, price = newest_rent(facts, accelerator), purchase_today(facts, accelerator)
+        rent = rent if rent and rent.currency == DOLLARS else None
+        lowest = rent is not None and rent.kind == LOWEST
+        known = facts.derived[name] = (rent.each if rent else None, price.each if price else None, lowest)
+    return Devices(
+        accelerator=accelerator,
+        number=1,
+        rent_per_hour=known[0] if own is None else own,
+        purchase=question.account.purchase_price or known[1],
+        rents_one=own is None and known[2],
+    )
