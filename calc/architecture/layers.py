@@ -197,6 +197,11 @@ class Architecture(NamedTuple):
         return any(cache.part == PROMPT for kind in self.kinds for cache in kind.caches)
 
     @property
+    def keeps_states(self) -> bool:
+        """Whether layers keep states of a sequence that do not grow with it."""
+        return any(kind.states for kind in self.kinds)
+
+    @property
     def experts(self) -> int:
         """Number of experts in a layer; 0 for a model without."""
         return max(

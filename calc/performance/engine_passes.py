@@ -85,6 +85,7 @@ def passes_of(
         attention=attention,
         triton=triton,
         layout=layout,
+        states=demand.architecture.keeps_states,
     )
     fuses = bool(values["fuses"])
     stage = places[0][1] if places else device_layers(demand, placement)

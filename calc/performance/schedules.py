@@ -38,7 +38,7 @@ class Schedule(NamedTuple):
     classes: tuple[str, ...]  # what coefficients may differ by, the narrowest first
     attention: Factors
     expert_launches: float
-    step_s: float  # of the host between steps: scheduling, sampling, the answer's way out
+    step_s: float  # of the host between steps, as far as it is not hidden behind the device's work on the last one
     sequence_s: float  # of a step, for each sequence
     launch_s: float  # of the host for each kernel that no graph holds
     captured_sequences: float  # of a decoding step, up to which kernels are replayed as a graph
@@ -135,13 +135,15 @@ def schedule_of(
     triton: frozenset[str] = frozenset(),
     backend: str = "",
     layout: Layout = ALONE,
+    states: bool = False,
 ) -> Schedule:
     """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager".
 
-    `triton` are kernels of routed experts that are Triton's, where a library has faster ones.
+    `triton` are kernels of routed experts that are Triton's, where a library has faster ones; of a model with recurrent
+    `states` some engines wait for a step's tokens before they prepare the next.
     """
     classes = (*device_classes(accelerator, market, backend), era)
-    found = known_schedule(tuple(values.items()), classes, weights, attention=attention, triton=triton)
+    found = known_schedule(tuple(values.items()), classes, weights, attention=attention, triton=triton, states=states)
     if CAPTURED in values:
         return found
     return found._replace(captured_sequences=graph_sequences(values, accelerator, layout))
@@ -154,6 +156,7 @@ def known_schedule(
     weights: Weights,
     attention: str,
     triton: frozenset[str],
+    states: bool,
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
     values, ways = dict(items), (attention, "")
@@ -169,7 +172,7 @@ def known_schedule(
             of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
         ),
         expert_launches=values.get("expert_launches", 1.0),
-        step_s=of("step_s"),
+        step_s=of("step_s", ("states", "") if states else ("",)),
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),
         captured_sequences=of(CAPTURED) if CAPTURED in values else 0.0,

@@ -86,11 +86,12 @@ OWN = {
     | {"expert_reading_factor_bf16@Blackwell data-center@0.8.4": 2.1}
     | {"expert_factor_fp8@Blackwell data-center@0.8.4": 2.2, "expert_factor_bf16@Blackwell data-center@0.8.4": 2.0}
     | {"matrix_factor_w4a16@consumer": 1.0}
-    | {"request_s": 0.035, "step_s": 2e-4, "step_s@V1": 1e-3, "product_launches_fp8": 2.0}
+    | {"request_s": 0.035, "step_s": 2e-4, "step_s@0.11": 1e-3, "product_launches_fp8": 2.0}
     | {"sequence_s@0.5": 5.4e-5}
     | {"launch_s_uncompiled": 5e-5, "launch_s_uncompiled@V0": 2e-5},
     "sglang": SUSTAINED
-    | {"request_s": 0.03, "expert_launches": 2.0, "launch_s": 3.3e-5, "product_launches_quantized": 2.0},
+    | {"request_s": 0.03, "expert_launches": 2.0, "launch_s": 3.3e-5, "product_launches_quantized": 2.0}
+    | {"step_s": 6e-4, "step_s@0.4": 1e-3, "step_s_states": 1e-3},
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and

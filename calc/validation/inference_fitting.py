@@ -113,9 +113,10 @@ class Tried:
         known = self.engines.get(kind)
         if known is None:
             known = self.engines[kind] = engine.valued(values).values
-        triton = engine.triton_experts(question.demand.architecture.family)
+        architecture = question.demand.architecture
+        triton, states = engine.triton_experts(architecture.family), architecture.keeps_states
         place = device.id if device else None, attention_ranks(question.layout)
-        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton)
+        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton, states)
         found = self.schedules.get(key)
         if found is None:
             found = self.schedules[key] = schedule_of(
@@ -128,6 +129,7 @@ class Tried:
                 attention=question.attention,
                 triton=triton,
                 layout=question.layout,
+                states=states,
             )
         return found
 
