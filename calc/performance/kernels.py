@@ -58,6 +58,7 @@ PLAIN_CODES = ("q4-0", "q8-0")  # packed weights whose codes are multiplied as t
 FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX_BATCH_SIZE
 # Tokens up to which one kernel multiplies all experts in 16 bit, whatever their width: ggml_cuda_should_use_mmf.
 MOST_GROUPED = 128
+MACHINE = "machine"  # the ranks of a group that stand in one
 
 
 class Basis(NamedTuple):
@@ -250,8 +251,8 @@ class Kernels(DeviceLaws):
             joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
             seconds = transfer(kind, joined=joined_by, message_bytes=size, copies=operation.copies).seconds
             if joined_by.machines > 1 and joined_by.inside > 1 and kind not in (ALL_TO_ALL, SEND):
-                # A ring passes all that it sends through each machine, too.
-                return max(seconds, self.collective(operation._replace(ranks=joined_by.inside)))
+                # A ring passes all that it sends through each machine, too, whose devices are joined as usual.
+                return max(seconds, self.collective(operation._replace(group=MACHINE, ranks=joined_by.inside)))
             return seconds
         steps = step_count(kind, ranks=ranks, algorithm=RING)
         return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)

@@ -102,7 +102,7 @@ def of_run(
     if fine_tuning:
         yield from of_method(plan, scenario)
     yield from of_sequence(plan, capacity_bytes, facts)
-    yield from of_devices(plan)
+    yield from of_devices(plan, scenario)
 
 
 def of_computation(plan: Plan) -> Iterator[Change]:
@@ -231,8 +231,11 @@ def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Cha
         yield Change("sequence", what, price, QUALITY, fields={"sequence_tokens": tokens})
 
 
-def of_devices(plan: Plan) -> Iterator[Change]:
-    """Iterate over more devices: ranks that share one copy, or tensor ranks where a layout divides the model so."""
+def of_devices(plan: Plan, scenario: Scenario) -> Iterator[Change]:
+    """Iterate over more devices: ranks that share one copy, or tensor ranks where a layout divides the model so.
+
+    No trainer divides matrices of packed weights over tensor ranks (huggingface/transformers#38122).
+    """
     layout = plan.layout
     alone = layout.tensor == layout.pipeline == 1
     if plan.stage_of_zero or alone:
@@ -245,7 +248,8 @@ def of_devices(plan: Plan) -> Iterator[Change]:
                 fields["sharding"] = "zero-3"
                 what += " and FSDP"
             yield Change("devices", what, MORE, HARDWARE, fields={**fields, "shard_ranks": None})
-    if not plan.stage_of_zero and (layout.data == 1 or not alone):
+    packed = scenario.get("method") == "qlora"
+    if not packed and not plan.stage_of_zero and (layout.data == 1 or not alone):
         for tensor in tensor_degrees(plan.architecture):
             if layout.tensor < tensor <= WIDEST_TENSOR:
                 wider = layout._replace(tensor=tensor)

@@ -1,9 +1,12 @@
 """What joins devices: known machines, and what more devices can never have."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calc import estimate
 from calc.catalog import catalog
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, SEND
 from calc.performance.engine_passes import kernel_classes
@@ -210,3 +213,13 @@ def test_what_is_reached_is_less_than_promised(name: str, ranks: int, stride: in
     assert group.way.link <= group.ring_peak
     assert group.inside * (group.machines - 1) < ranks <= group.inside * group.machines
     assert (group.network is None) == (group.machines == 1)
+
+
+def test_a_ring_takes_as_long_whatever_was_asked_before() -> None:
+    """64 data ranks in eight machines, before and after a run whose eight data ranks stand in eight machines."""
+    base: dict[str, Any] = {"workload": "training", "model": "llama-2-13b", "accelerator": "h100-sxm-80gb"}
+    wide = {**base, "sharding": "fsdp", "parallelism": {"data": 64}}
+    apart = {**base, "parallelism": {"tensor": 8, "data": 8}}
+    first: Any = estimate(wide)["speed"]
+    assert estimate(apart)["speed"]
+    assert estimate(wide)["speed"] == first

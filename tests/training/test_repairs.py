@@ -275,3 +275,13 @@ def test_weights_that_are_too_much_are_made_fewer_or_moved(more: dict[str, objec
     report: Any = estimate({**case, **more, "sequence_tokens": 512})
     assert any(change.items() <= one["change"].items() for one in report["repairs"])
     assert all(one["change"].get("optimizer") is None for one in report["repairs"])
+
+
+def test_packed_weights_are_not_divided_over_tensor_ranks() -> None:
+    """QLoRA of a 70B on one card of 48 GB is offered FSDP over more of them, as nobody divides NF4 matrices."""
+    run = {"workload": "training", "model": "llama-3.3-70b", "accelerator": "rtx-a6000", "sequence_tokens": 2048}
+    found = repairs({**run, "method": "qlora", "checkpointing": "full"})
+    assert {"devices", "fused-loss"} <= {repair.change.id for repair in found}
+    assert "tensor" not in {repair.change.id for repair in found}
+    lora = repairs({**run, "method": "lora", "checkpointing": "full"})
+    assert "tensor" in {repair.change.id for repair in lora}
