@@ -27,6 +27,7 @@ START = {"model": "llama-3.1-8b", "accelerator": "rtx-4090", "engine": "vllm"}
 LARGE = {"want": "hardware", "model": "llama-3.3-70b", "context_tokens": 8192}
 PAIR = {"want": "models", "have": {"accelerator": "rtx-3090", "accelerators": 2}, "context_tokens": 16384}
 TUNED = {"workload": "training", "framework": "trl", "training_tokens": 50_000_000, "sequence_tokens": 2048}
+MONEY = {"want": "hardware", "models": "any", "limits": {"price": 2000, "devices": 2}, "context_tokens": 8192}
 EIGHT = {"accelerator": "tpu-v5e", "accelerators": 8}
 TEXTS = {"want": "hardware", "model": "bge-m3", "prompt_tokens": 256, "need": {"requests_per_s": 2000, "ttft_s": 0.2}}
 SERVICE = {"users": 100, "requests_each_hour": 10, "peak_over_mean": 3, "ttft_s": 2, "tokens_per_s_each": 10}
@@ -55,6 +56,7 @@ QUESTIONS = (
         ALL_MODELS,
     ),
     Asked("Models on eight TPU v5e, which no engine serves", PAIR | {"have": EIGHT}, ALL_MODELS),
+    Asked("What two thousand dollars run, 10 tokens a second", MONEY | {"need": {"tokens_per_s_each": 10}}),
     Asked("A service for a hundred people, 70B in FP8", LARGE | {"weights": "fp8", "need": SERVICE}),
     Asked("… in any format", LARGE | {"weights": "any", "need": SERVICE}),
     Asked("Hardware to embed 2,000 texts a second", TEXTS),
