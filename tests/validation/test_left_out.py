@@ -15,15 +15,16 @@ from calc.validation.residuals import Residual
 # before. The others, written down before anything was predicted of them, are harder: servers as people start them,
 # small models in loops that somebody wrote, figures that a README rounds. Of training memory
 # the sources of before keep 0.075, and twelve came that are a fifth off. Of inference memory those of before keep 0.03,
-# and five of one to two rows are half off and more: pools of servers with little left beside the weights.
+# and ten of one to four rows are half off and more: pools of servers with little left beside the weights, and what a
+# profiling run shows models that see.
 MEDIANS = {
-    "inference-memory": 0.12,
-    "inference-speed": 0.2,
+    "inference-memory": 0.16,
+    "inference-speed": 0.17,
     "training-memory": 0.12,
     "training-memory-unnamed": 0.125,
     "training-memory-unknown": 0.16,
     "training-memory-assumed": 0.21,
-    "training-speed": 0.14,
+    "training-speed": 0.12,
 }
 
 
@@ -69,7 +70,7 @@ def test_the_catalogue_has_the_ranges_and_counts_of_these_rows() -> None:
     """Both files are what the command writes today."""
     assert ranges.RANGES.read_text(encoding="utf-8") == ranges.written_ranges()
     assert ranges.MEASURED.read_text(encoding="utf-8") == ranges.written_measured()
-    assert (DATA / "measured.toml").stat().st_size < 25_000
+    assert (DATA / "measured.toml").stat().st_size < 28_000
 
 
 def test_buckets_add_up_to_all_rows() -> None:
