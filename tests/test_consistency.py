@@ -193,7 +193,7 @@ def test_no_run_does_more_than_the_device_can(accelerator: str) -> None:
     report: Any = estimate({**scenario, "sequence_tokens": 4096, "micro_batch": 8, "compile": True}, repairs=False)
     found = report["speed"]["model_flops_utilization"]
     assert found["typical"] < found["high"] <= 1
-    assert found["high"] / found["typical"] < 0.99 * found["typical"] / found["low"]
+    assert found["high"] / found["typical"] < 0.999 * found["typical"] / found["low"]
 
 
 @pytest.mark.parametrize("accelerator", ["RTX 5080 Laptop", "RTX 4090", "RTX PRO 6000 Blackwell"])

@@ -5,6 +5,7 @@ A record that is made of a carried entry says nothing where a field was left beh
 
 import json
 import marshal
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeGuard
@@ -115,6 +116,8 @@ def carried(tables: Tables) -> bytes:
     cited += "".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
     kept["sources"] = {name: entry for name, entry in kept["sources"].items() if f'"{name}"' in cited}
     kept = json.loads(as_text(kept))  # nothing in it belongs to others, which the packing would show
+    for character in map(chr, range(128)):  # of which Python has one each, and the packing shows if it is interned
+        sys.intern(character)
     for entry in (entry for kind in SEARCHED for entry in kept[kind].values()):
         entry[READ_LATE] = marshal.dumps(taken_out(entry), PACKING)
     packed = {kind: marshal.dumps(table, PACKING) for kind, table in kept.items()}

@@ -9,11 +9,11 @@ TILES_ALONE = "https://github.com/ggml-org/llama.cpp/issues/28524"
 # By engine, how it is told to take texts longer than the config allows for, and where one that was not told refused.
 LONGER = {
     "vllm": (
-        "a RoPE scaling by --hf-overrides, or VLLM_ALLOW_LONG_MAX_MODEL_LEN",
+        "--hf-overrides scale rotary positions",
         "https://github.com/vllm-project/vllm/issues/3676",
     ),
     "sglang": (
-        "a RoPE scaling by --json-model-override-args, or SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN",
+        "--json-model-override-args scale rotary positions",
         "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/configs/model_config.py",
     ),
 }

@@ -42,6 +42,7 @@ FIGURES = {
     "cuda_graph": "CUDA graphs (vLLM's log)",
     "decode_tokens_per_s": "Decode, tokens a second",
     "device_bytes": "Whole device",
+    "kv_buffer": "KV buffers (llama.cpp's log)",
     "kv_pool_bytes": "Room for the cache",
     "kv_pool_tokens": "Tokens that the cache holds",
     "non_torch": "Outside of PyTorch (vLLM's log)",
