@@ -156,7 +156,9 @@ class Names(DeviceNames):
                 return whole
             line.claim(start, end)
             current = self.catalog.model_names.current(found, line.small[start:end])
-            return Name(start, end, "models", current, others=(found,) if current != found else ())
+            if current == found:
+                return Name(start, end, "models", self.catalog.variant(line.small[start:end]) or found)
+            return Name(start, end, "models", current, others=(found,))
         return None
 
     def names_more(self, between: str, word: str) -> bool:

@@ -39,8 +39,9 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         model = catalog.model(value)
         said, name = catalog.named_format(value), catalog.variant(value)
         head = (said.head if said else None) or {}
-        said_there = {**model.variants.get(name, {}), **head, **model.published.get(value, {})}
-        written = value if value in model.published or head else name or model.id
+        repository = value if value in model.published else name  # a variant by whatever name is its repository
+        said_there = {**model.variants.get(name, {}), **head, **model.published.get(repository, {})}
+        written = value if head else repository or model.id
         architecture = known_architecture(catalog, model.id, name, head)
         config = {**model.config, **said_there}
         told = said_there.get("context_tokens")
