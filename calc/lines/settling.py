@@ -7,6 +7,7 @@ from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
+from calc.planner.formats import is_small
 from calc.planner.wanted import recent
 from calc.planning.support import place_of
 from calc.planning.usual_engine import format_of_bits, is_served
@@ -90,6 +91,8 @@ def smallest(scenario: Scenario) -> object:
         segment = catalog().accelerator(str(scenario["accelerator"])).segment
         engine = next((program.id for program in catalog().engines() if segment in program.usual_on), None)
     if engine in (None, "none"):
+        return PUBLISHED
+    if engine != ON_PROCESSORS and is_small(scenario["model"], catalog()):
         return PUBLISHED
     device = scenario.get("accelerator")
     if device is not None and not is_served(facts=catalog(), place=place_of(catalog().accelerator(str(device)))):

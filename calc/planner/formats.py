@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 from calc.catalog import Catalog
-from calc.catalog.records import Accelerator, Mixture
+from calc.catalog.records import Accelerator, Mixture, NumberFormat
 from calc.planner.question import Question
 from calc.planning.support import place_of
 from calc.planning.usual_engine import runs_on
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, USUAL
+from calc.scenario.formats import known_published
+from calc.scenario.model import read_model
 from calc.service.checkpoints import quantised
 
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
@@ -37,15 +39,31 @@ def usual_formats(facts: Catalog, engine: str, accelerator: Accelerator) -> tupl
 def stored(model: object, formats: tuple[object, ...], facts: Catalog) -> Iterator[dict[str, object]]:
     """Iterate over a model in each of the formats; before AWQ come repositories that hold it in four bits otherwise.
 
-    They can be had as they are, and of AWQ it may be that nobody has made it.
+    They can be had as they are, and of AWQ it may be that nobody has made it. What is published in four bits nobody
+    quantizes for a server again.
     """
     for weights in formats:
+        if weights == AWQ and PUBLISHED in formats and is_small(model, facts):
+            continue
         if weights == AWQ and isinstance(model, str) and model in facts.entries("models"):
             held = quantised(facts.model(model), facts)
             for name, repository in held.items() if AWQ not in held else ():
                 if bits(facts, name) == FEWEST_BITS:
                     yield {"model": repository, "weights": PUBLISHED}
         yield {"model": model, "weights": weights}
+
+
+def is_small(model: object, facts: Catalog) -> bool:
+    """Whether a model is published in as few bits as it would be quantized to; worked out once for each."""
+    if not isinstance(model, str):
+        return False
+    known = facts.derived.setdefault("published in few bits", {})
+    assert isinstance(known, dict)
+    if model not in known:
+        found = known_published(read_model(model, facts), facts)
+        record = getattr(found, "base", found)  # of most tensors
+        known[model] = isinstance(record, NumberFormat) and record.bits <= FEWEST_BITS
+    return bool(known[model])
 
 
 def bits(facts: Catalog, name: str) -> float:

@@ -1,6 +1,7 @@
 """Which models a question tries."""
 
 from calc.catalog import catalog
+from calc.planner.formats import is_small, stored
 from calc.planner.wanted import recent
 
 
@@ -11,3 +12,12 @@ def test_recent_models_are_of_two_years() -> None:
     found = recent(facts)
     assert found and all(str(facts.entries("models")[name]["released"]) >= since for name in found)
     assert {"qwen3-32b", "gpt-oss-20b"} <= set(found) and not {"llama-3.1-8b", "whisper-large-v3"} & set(found)
+
+
+def test_what_is_published_in_four_bits_is_not_quantized_again() -> None:
+    """For gpt-oss, in MXFP4, and Kimi K2 Thinking, in INT4, servers try no AWQ; for Kimi K2, in FP8, they do."""
+    facts = catalog()
+    for model, few in (("gpt-oss-120b", True), ("moonshotai/Kimi-K2-Thinking", True), ("kimi-k2", False)):
+        assert is_small(model, facts) == few
+        tried = [way["weights"] for way in stored(model, ("published", "fp8", "awq"), facts)]
+        assert tried == (["published", "fp8"] if few else ["published", "fp8", "awq"])
