@@ -78,7 +78,7 @@ PRESETS = (
     Preset("Five hundred, for one consumer's card", {"money": "500", "devices": "1", "segment": "consumer"}),
     Preset("Five thousand, for a computer with memory of its own", {"money": "5000", "segment": "soc"}),
     Preset("Three hundred a month of rent", {"money": "300", "pay": "rent"}),
-    Preset("Three thousand a month, for 32 readers", {"money": "3000", "pay": "rent", "users": "32", "devices": "8"}),
+    Preset("Three thousand a month of rent, in a server", {"money": "3000", "pay": "rent", "devices": "8"}),
 )
 
 
