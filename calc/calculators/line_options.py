@@ -130,18 +130,22 @@ def bought(question: Any, found: Any) -> tuple[str, str]:
     """Return what money buys or rents, by the largest model that it runs."""
     first, scenario = found["options"][0], found["options"][0]["scenario"]
     prices = prices_of(question)
-    spent = ", ".join(f"{money(first, name)} {words}" for name, _, words in prices)
     headline = (
         f"The largest that so much money runs is {model_name(scenario)}, {said_format(str(scenario['weights']))}."
     )
     most = question["limits"]["devices"]
     kind = "One GPU is" if most == 1 else f"At most {show_count(most)} of a kind are"
-    rest = f"On {fleet(first)}: {spent}. It writes {each_answer(first)}. {kind} tried."
+    rest = f"On {fleet(first)}: {spent(first, prices)}. It writes {each_answer(first)}. {kind} tried."
     columns = (MODEL, FORMAT, EACH, *(money_column(heading, name) for name, heading, _ in prices), LEFT)
     caption = "What the money buys, by the largest model that it runs: models of the last two years"
     shown = option_table(found["options"], "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     right, headline, rest = found_first(first, headline, rest)
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
+
+
+def spent(option: Any, prices: tuple[tuple[str, str, str], ...]) -> str:
+    """Return what an option costs, in words."""
+    return ", ".join(f"{money(option, name)} {words}" for name, _, words in prices)
 
 
 def prices_of(question: Any) -> tuple[tuple[str, str, str], ...]:
@@ -153,8 +157,10 @@ def hardware(question: Any, found: Any, *, memory: bool) -> tuple[str, str]:
     """Return what a model needs, and which devices have it, the cheapest first; `memory` is what is asked for."""
     listed = found["options"]
     prices = prices_of(question)
-    spent = ", ".join(f"{money(listed[0], name)} {words}" for name, _, words in prices)
-    cheapest, takes = f"The cheapest that serves is {fleet(listed[0])}: {spent}.", needs(question, found)
+    cheapest, takes = (
+        f"The cheapest that serves is {fleet(listed[0])}: {spent(listed[0], prices)}.",
+        needs(question, found),
+    )
     right, headline, rest = found_first(listed[0], *((takes, cheapest) if memory else (cheapest, takes)))
     caption = (
         "What serves, the cheapest first: prices of the catalogue, with their days on the page Machines and prices"

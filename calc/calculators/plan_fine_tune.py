@@ -18,6 +18,7 @@ from calc.calculators.options import (
 )
 from calc.calculators.planned import (
     dollars,
+    first_cells,
     limited,
     maker,
     most_devices,
@@ -142,10 +143,7 @@ ASSUMPTIONS = [
 
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
-    listed = options_of(report)
-    if not listed:
-        return "none", NOT_KNOWN, NOT_KNOWN
-    return text(fleet(listed[0])), method(listed[0]), text(money(listed[0], "rent_per_run"))
+    return first_cells(report, lambda one: text(fleet(one)), method, lambda one: text(money(one, "rent_per_run")))
 
 
 CALCULATOR = Calculator(

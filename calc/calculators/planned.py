@@ -6,7 +6,7 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number, Report
-from calc.calculators.options import address, amount, devices, fleet, nearest_miss
+from calc.calculators.options import NOT_KNOWN, address, amount, devices, fleet, nearest_miss
 from calc.calculators.rendering import Verdict, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
 from calc.catalog import catalog
@@ -130,6 +130,18 @@ def nothing(question: dict[str, object]) -> Report:
     model = question.get("model")
     known: Report = estimate({"model": model}) if model else {"model": {"id": None}}
     return {"steps": [], "scenario": {"model": model}, "model": known["model"], "speed": None}
+
+
+def so_fast(many: str = "", more: str = "") -> Amount:
+    """Return the input of how fast each answer has to be at least, with what is said of it beside."""
+    help_ = f"Tokens a second for each reader; empty for any.{more}"
+    return Amount("tokens_per_s_each", "At least so fast", help_, many, least=0, most=100_000)
+
+
+def first_cells(report: Report, *cells: Callable[[Any], str]) -> tuple[str, ...]:
+    """Return the cells of the table of presets: of the first option, or that there is none."""
+    listed = options_of(report)
+    return tuple(cell(listed[0]) for cell in cells) if listed else ("none", *[NOT_KNOWN] * (len(cells) - 1))
 
 
 def options_of(report: Report) -> list[Any]:

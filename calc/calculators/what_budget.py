@@ -8,7 +8,6 @@ from calc.calculators.options import (
     FORMAT,
     LEFT,
     MODEL,
-    NOT_KNOWN,
     POWER,
     each_answer,
     fleet,
@@ -21,6 +20,7 @@ from calc.calculators.options import (
 )
 from calc.calculators.planned import (
     PAID,
+    first_cells,
     limited,
     maker,
     most_devices,
@@ -31,6 +31,7 @@ from calc.calculators.planned import (
     planning,
     segment,
     shown_count,
+    so_fast,
     taken_out,
 )
 from calc.calculators.rendering import Verdict, spoken
@@ -45,14 +46,7 @@ SPENT = {"buy": "price", "rent": "price_per_month"}  # limits of a question
 INPUTS = (
     Amount("money", "To spend", "US dollars: for the devices, or a month of their rent.", "2000", least=1, most=10**9),
     Choice("pay", "Pay by", "A price once, or rent each month.", "buy", options=PAID),
-    Amount(
-        "tokens_per_s_each",
-        "At least so fast",
-        "Tokens a second for each reader; empty for any. People read five to ten.",
-        "10",
-        least=0,
-        most=100_000,
-    ),
+    so_fast("10", " People read five to ten."),
     Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", least=1, most=100_000_000),
     Number("users", "Readers at once", "Each waits for an answer and holds a cache.", "1", least=1, most=1_000_000),
     most_devices("Which GPUs", "2"),
@@ -127,11 +121,7 @@ ASSUMPTIONS = [
 
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
-    listed = options_of(report)
-    if not listed:
-        return "none", NOT_KNOWN, NOT_KNOWN
-    first = listed[0]
-    return text(fleet(first)), text(model_of(first)), each_answer(first)
+    return first_cells(report, lambda one: text(fleet(one)), lambda one: text(model_of(one)), each_answer)
 
 
 CALCULATOR = Calculator(

@@ -7,7 +7,6 @@ from calc.calculators.options import (
     EACH,
     FORMAT,
     LEFT,
-    NOT_KNOWN,
     POWER,
     each_answer,
     fleet,
@@ -20,6 +19,7 @@ from calc.calculators.options import (
 )
 from calc.calculators.planned import (
     dollars,
+    first_cells,
     limited,
     maker,
     most_devices,
@@ -33,6 +33,7 @@ from calc.calculators.planned import (
     plot,
     segment,
     shown_count,
+    so_fast,
     taken_out,
 )
 from calc.calculators.rendering import Verdict, spoken
@@ -54,14 +55,7 @@ INPUTS = (
     Choice("weights", "Number format", "Of the weights.", "", kind="weights", empty="The most that serves"),
     Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", least=1, most=100_000_000),
     Number("users", "Readers at once", "Each waits for an answer and holds a cache.", "1", least=1, most=1_000_000),
-    Amount(
-        "tokens_per_s_each",
-        "At least so fast",
-        "Tokens a second for each reader; empty for any.",
-        "",
-        least=0,
-        most=100_000,
-    ),
+    so_fast(),
     Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS),
     other_device(),
     most_devices("Which GPUs"),
@@ -143,10 +137,7 @@ ASSUMPTIONS = [
 
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
-    listed = options_of(report)
-    if not listed:
-        return "none", NOT_KNOWN, NOT_KNOWN
-    return text(fleet(listed[0])), weights(listed[0]), text(money(listed[0], "rent_per_month"))
+    return first_cells(report, lambda one: text(fleet(one)), weights, lambda one: text(money(one, "rent_per_month")))
 
 
 CALCULATOR = Calculator(

@@ -19,7 +19,16 @@ from calc.calculators.options import (
     ordered,
     weights,
 )
-from calc.calculators.planned import options_of, plan_html, planned, planning, shown_count, taken_out
+from calc.calculators.planned import (
+    first_cells,
+    options_of,
+    plan_html,
+    planned,
+    planning,
+    shown_count,
+    so_fast,
+    taken_out,
+)
 from calc.calculators.rendering import Verdict, format_words, spoken
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
@@ -44,14 +53,7 @@ INPUTS = (
     Choice("accelerator", "GPU or computer", "What you have.", "rtx-4090", kind="accelerators"),
     Number("accelerators", "Number of them", "The model is divided over them.", "1", least=1, most=64),
     Number("context_tokens", "Context", "Tokens of prompt and answer together.", "8192", least=1, most=100_000_000),
-    Amount(
-        "tokens_per_s_each",
-        "At least so fast",
-        "Tokens a second for each reader; empty for any.",
-        "",
-        least=0,
-        most=100_000,
-    ),
+    so_fast(),
     Amount(
         "host_memory",
         "Host memory",
@@ -160,9 +162,7 @@ ASSUMPTIONS = [
 
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
-    listed = options_of(report)
-    first = model_of(listed[0]) if listed else "none"
-    return text(first), weights(listed[0]) if listed else NOT_KNOWN, each_answer(listed[0]) if listed else NOT_KNOWN
+    return first_cells(report, lambda one: text(model_of(one)), weights, each_answer)
 
 
 CALCULATOR = Calculator(
