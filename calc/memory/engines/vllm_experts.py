@@ -20,8 +20,7 @@ class Tile(NamedTuple):
 
 # Source: `create_weights` in vLLM's mxfp4.py; Triton's layout for Hopper fills up what a matrix reads, and no scales.
 MARLIN, TENSORRT_LLM, TRITON = Tile(128, 256), Tile(256, 256), Tile(256, 256, scales=False)
-ON_AMD = {"CDNA 4": Tile(256, 256)}
-ON_INTEL = Tile(128, 128)
+NARROW, ON_AMD = Tile(128, 128), {"CDNA 4": Tile(256, 256)}
 TRITON_SINCE = "0.11.1"  # before, it was there only where someone had installed it (vLLM #27370)
 
 
@@ -31,10 +30,8 @@ def expert_tile(engine: Engine, device: Accelerator | None) -> Tile:
     Triton's kernels run on Hopper alone, TensorRT-LLM's by way of FlashInfer on Blackwell's modules, and Marlin's
     on all others of NVIDIA. Source: `get_mxfp4_backend` in vLLM's mxfp4.py.
     """
-    if device is not None and device.vendor == "AMD":
-        return ON_AMD.get(device.architecture, Tile(128, 128))
-    if device is not None and device.vendor == "Intel":
-        return ON_INTEL
+    if device is not None and device.vendor in ("AMD", "Intel"):
+        return ON_AMD.get(device.architecture, NARROW)
     if device is None or device.architecture == "Hopper":
         return MARLIN if engine.before(TRITON_SINCE) else TRITON
     modules = device.architecture.startswith("Blackwell") and device.text("memory_type").startswith("HBM")
