@@ -1,6 +1,6 @@
 """How fast for a server: requests kept at a number, or that come on their own. Inputs, scenario, and the answer."""
 
-from calc.calculators.engines import place
+from calc.calculators.engines import standing
 from calc.calculators.inputs import Amount, Report, whole, whole_if
 from calc.calculators.rendering import Verdict, fitting, unless_tight
 from calc.performance.paces import tokens_per_s_each
@@ -89,7 +89,7 @@ def steady(report: Report) -> Verdict:
     first, late = (show_seconds(speed[f"time_to_first_token_{share}_s"]["typical"]) for share in ("p50", "p95"))
     requests = "one request" if count == 1 else f"{show_count(count)} requests"
     rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each; half of the first tokens come within "
-    rest = f"{rest}{first}, nineteen of twenty within {late}, {place(report)}.{unless_tight(report['memory'])}"
+    rest = f"{rest}{first}, nineteen of twenty within {late}: {standing(report)}.{unless_tight(report['memory'])}"
     return fitting(report["memory"]), f"{show_tokens_per_s(rate)},", rest
 
 
@@ -110,13 +110,13 @@ def headline(report: Report) -> Verdict:
     speed, rate = report["speed"], report["scenario"]["arrivals"]["requests_per_s"]
     most = f"{show_number(speed['most_requests_per_s']['typical'])} a second"
     if not keeps_up(report):
-        rest = f"{show_number(rate)} requests a second come, it answers {most} at most, and the queue never ends."
-        return False, "It does not keep up:", rest
+        rest = f"{show_number(rate)} requests a second come, it answers {most} at most, and the queue never ends"
+        return False, "It does not keep up:", f"{rest}: {standing(report)}."
     half, late = (show_seconds(speed[f"time_to_first_token_{share}_s"]["typical"]) for share in ("p50", "p95"))
     kept = ""
     if "within_objective" in speed:
         kept = f" {show_number(100 * speed['within_objective']['typical'])} % keep what you promise."
-    rest = f"half of the first tokens come within {half}, nineteen of twenty within {late}.{kept}"
+    rest = f"half of the first tokens come within {half}, nineteen of twenty within {late}: {standing(report)}.{kept}"
     rest += unless_tight(report["memory"])
     return fitting(report["memory"]), f"{show_number(rate)} requests a second of {most} at most:", rest
 

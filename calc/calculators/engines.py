@@ -102,14 +102,26 @@ def bare_bytes(report: Report) -> int:
     return bare(question.demand, question.layout, question.accelerator, most=question.most).budget.total
 
 
+def named(report: Report) -> str:
+    """Return which model is asked about, and its format."""
+    model = report["model"]
+    return f"{model['name'] or 'The model'} ({model['weights']})"
+
+
 def subject(report: Report) -> str:
-    """Return what is asked about: the model, its format, and the tokens of a sequence."""
-    model, tokens = report["model"], report["scenario"]["context_tokens"]
-    sequences = report["scenario"]["sequences"]
-    length = (
-        f"{show_count(tokens)} tokens" if sequences == 1 else f"{show_count(sequences)} × {show_count(tokens)} tokens"
-    )
-    return f"{model['name'] or 'The model'} ({model['weights']}) with {length}"
+    """Return what is asked about: the model, its format, and the tokens of a sequence, where all are alike."""
+    scenario = report["scenario"]
+    if "arrivals" in scenario:
+        return named(report)
+    tokens = f"{show_count(scenario['context_tokens'])} tokens"
+    sequences = scenario.get("concurrency", scenario.get("sequences"))
+    return f"{named(report)} with {tokens if sequences == 1 else f'{show_count(sequences)} × {tokens}'}"
+
+
+def standing(report: Report) -> str:
+    """Return what is asked about and where it stands: the model, its format, the devices, and the engine."""
+    engine = engine_of(report)
+    return f"{subject(report)} {place(report)}" + (f" under {engine.name}" if engine else "")
 
 
 def does_not_run(report: Report) -> tuple[bool, str, str] | None:

@@ -1,13 +1,12 @@
 """The answer to a question in one line: what was understood, and below it a calculator's or the planner's answer."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from calc.calculators import line_chips
-from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, escaped, text
-from calc.calculators.inputs import Values
-from calc.calculators.line_link import beyond, every_field, form_values, link_to
+from calc.calculators.line_cases import Worked, answered, cases_of, names_no_device, worked
+from calc.calculators.line_link import every_field, link_to
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import parts_html, unbroken, verdict_html
 from calc.calculators.side_by_side import Pinned
@@ -17,24 +16,12 @@ from calc.errors import ScenarioError, listed
 from calc.estimate import estimate
 from calc.lines.comparing import read_line
 from calc.lines.line import LONGEST
-from calc.lines.settling import ON_HOST, settled
+from calc.lines.settling import ON_HOST
 from calc.planner.steps import Steps, finished
 from calc.units import show_count, show_dollars
 
 Answer = tuple[str, str]  # HTML, and the same in a sentence
 Settled = tuple[str, str, dict[str, object]]  # and what was settled
-CALCULATOR_OF = {
-    "fits": "will-it-fit",
-    "devices": "will-it-fit",
-    "speed": "speed",
-    "cost": "speed",
-    "training": "fine-tune",
-    "duration": "training-time",
-    "cache": "kv-cache",
-}
-AT_ONCE = (
-    8  # requests by which rented devices are kept busy where a line says nothing of it, as the form of costs has it
-)
 ASK_FOR = {"model": "Which model?", "accelerator": "On which GPU?"}
 ASK_FOR_CHIP = "Which chip has the Mac, and how much memory?"
 NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
@@ -44,16 +31,6 @@ PLACEHOLDER = "llama 3.3 70b q4 on 2x3090, 32k, 5 users"
 ASKED = "What do you have, and what do you want?"
 IDLE = "Press Enter: the answer is computed in your browser."
 WITHOUT_SCRIPTS = "Without scripts this page answers the examples; the calculators show their worked ones."
-
-
-class Worked(NamedTuple):
-    """A scenario in the form of the calculator that answers it, what was settled of it, and its report."""
-
-    calculator: Calculator
-    values: Values
-    found: dict[str, object]
-    report: Any
-    more: dict[str, Any]  # of the scenario, that the form has no field for
 
 
 def render_line(examples: Sequence[str]) -> str:
@@ -140,47 +117,6 @@ def comparing(reading: Any) -> Steps[Settled]:
     return *line_sides.beside(reading, found, pinned, said), alike
 
 
-def cases_of(reading: Any) -> list[Worked]:
-    """Return the cases of a line's sides, in a number format in which all fit; none where one is not of a form."""
-    sides = reading["sides"]
-    if any(side["question"] or names_no_device(side) for side in sides):
-        return []
-    return in_one_format(sides, list(map(worked, sides)))
-
-
-def in_one_format(sides: Any, cases: list[Worked]) -> list[Worked]:
-    """Return cases in the first of their settled number formats in which all fit; as they are where there is none."""
-    formats = dict.fromkeys(str(case.found.get("weights")) for case in cases)
-    if len(formats) < 2 or not all("weights" in case.found for case in cases):
-        return cases
-    for weights in formats:
-        tried = [worked({**side, "scenario": {**side["scenario"], "weights": weights}}) for side in sides]
-        if all(case.report["memory"].get("fits") and case.report.get("runs") is not False for case in tried):
-            return [case._replace(found={**case.found, "weights": weights}) for case in tried]
-    return cases
-
-
-def worked(reading: Any) -> Worked:
-    """Return what a calculator makes of a line's scenario, and what was settled; its form has lengths of its own."""
-    from calc.calculators.page import CALCULATORS
-
-    calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
-    scenario, found = settled(reading["scenario"], reading["asks"])
-    values = form_values(calculator, scenario)
-    more = beyond(calculator, scenario)
-    report = answered(calculator, values, more)
-    if reading["asks"] == "cost" and "sequences" not in scenario:
-        found["sequences"] = max(min(AT_ONCE, report["memory"].get("max_sequences") or 1), 1)
-        values["sequences"] = str(found["sequences"])
-        report = answered(calculator, values, more)
-    return Worked(calculator, values, found, report, more=more)
-
-
-def answered(calculator: Calculator, values: Values, more: dict[str, Any]) -> Any:
-    """Return the report of a form's inputs, with what of a line's scenario the form has no field for."""
-    return calculator.answer({**calculator.asked(values), **more})
-
-
 def calculated(reading: Any) -> Settled:
     """Return a calculator's answer to a line's scenario, with a link to its form, and what was settled."""
     case = worked(reading)
@@ -232,26 +168,27 @@ def noted(case: Worked, words: str) -> str:
     return element("p", text(words), class_="ask-note") if words else ""
 
 
-def plain(found: dict[str, object], *, fits: bool) -> str:
+def plain(found: dict[str, Any], *, fits: bool) -> str:
     """Return what was settled, in words."""
     if "accelerators" in found:
-        count = found["accelerators"]
-        return f"The fewest that hold it are {count}." if count else "No number of them that was tried holds it."
+        count, narrower = found["accelerators"], found.get("narrower")
+        words = f"The fewest that hold it are {count}" if count else "No number of them that was tried holds it"
+        if narrower:
+            weights, fewer = narrower
+            return f"{words} as published, {fewer} in {weights}."
+        return f"{words}."
     said = []
     if (weights := found.get("weights")) not in (None, "published"):
         whole = fits and found.keys().isdisjoint(ON_HOST)
         which = "is the first that fits" if whole else "is the smallest that many take"
+        if "fetched" in found:
+            which = f"is what {found['fetched']} fetches then"
         said.append(f"You name no number format: {catalog().weights_format(str(weights)).name} {which}.")
     if "experts_on_host" in found:
         said.append(f"The experts of {found['experts_on_host']} layers stay in the host's memory.")
     if "gpu_layers" in found:
         said.append(f"All but {found['gpu_layers']} layers stay in the host's memory.")
     return " ".join(said)
-
-
-def names_no_device(reading: Any) -> bool:
-    """Return whether a line asks what a training run takes, wherever it runs."""
-    return reading["asks"] == "training" and reading["scenario"].get("accelerator") is None
 
 
 def report_of(reading: Any) -> Any:

@@ -11,7 +11,9 @@ from calc.scenario.fields import PUBLISHED
 from calc.units import GIB
 
 FOLDER = "calculators"  # of the site, from its first page
-NESTED = frozenset(("host", "speculation", "start", "adapters_served"))  # objects, whose fields forms ask one by one
+NESTED = frozenset(
+    ("host", "speculation", "start", "adapters_served", "arrivals")
+)  # objects, whose fields forms ask one by one
 LISTED = frozenset(("id", "count", "pcie"))  # of a device in a list, what forms ask
 LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
 OTHERWISE = NESTED | LENGTHS | {"workload", "lora", "accelerator", "accelerators", "tensor_split"}  # as several fields
@@ -61,7 +63,7 @@ def beyond(calculator: Calculator, scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def nested_values(scenario: dict[str, Any]) -> Values:
-    """Return what forms ask of the objects of a scenario, field by field: of the host, of drafts and of the start."""
+    """Return what forms ask of the objects of a scenario, field by field: of the host, drafts, the start, arrivals."""
     host, found = scenario.get("host", {}), {}
     if "processor" in host:
         found["processor"] = host["processor"]
@@ -73,6 +75,7 @@ def nested_values(scenario: dict[str, Any]) -> Values:
         found["host_memory"] = f"{host['memory'] / GIB:g}"
     for name, prefix in (("speculation", "speculation"), ("start", "start"), ("adapters_served", "adapters")):
         found |= {f"{prefix}_{field}": value for field, value in scenario.get(name, {}).items()}
+    found |= scenario.get("arrivals", {})
     if scenario.get("experts_on_host") == ALL_EXPERTS:
         found["experts_on_host"] = EVERY_LAYER
     return {name: str(value) for name, value in found.items()}

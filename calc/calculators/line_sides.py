@@ -55,6 +55,8 @@ def beside(reading: Any, found: list[dict[str, object]], pinned: list[Pinned], s
     """Return the answers of forms side by side: which is better, each one's sentence with its form, and a table."""
     names = labels(reading, found)
     headline = decided(names, [one.report for one in pinned], cost=reading["sides"][0]["asks"] == "cost")
+    if reading["sides"][0]["asks"] != "devices" and all("accelerators" in one for one in found):
+        headline = f"One of them does not hold it; as many as do: {headline}"
     items = ""
     for name, one, sentence in zip(names, pinned, said, strict=True):
         link = link_to(one.calculator, one.values, "Every field")

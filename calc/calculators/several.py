@@ -160,10 +160,10 @@ def steady(report: Report, where: str) -> Verdict:
     pool = report["memory"]["prefill_pool"]
     if not pool["fits"]:
         held = f"{size_gib(pool['device_bytes'])} of {size_gib(pool['capacity_bytes'])}"
-        return False, "It does not fit on the GPUs that read.", f"One of them would hold {held}, {where}."
+        return False, "It does not fit on the GPUs that read.", f"One of them would hold {held}: {where}."
     speed, requests = report["speed"], report["scenario"]["concurrency"]
     each = f"{show_number(tokens_per_s_each(speed['time_per_output_token_s'])['typical'])} tokens/s"
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
-    rest = f"with {show_count(requests)} in both pools, {each} for each, and its first token after {first}, {where}."
+    rest = f"with {show_count(requests)} in both pools, {each} for each, and its first token after {first}: {where}."
     rest += unless_tight(report["memory"])
     return fitting(report["memory"]), f"{show_number(speed['decode_tokens_per_s']['typical'])} tokens/s,", rest

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from calc.calculators import arriving, hosting, several
-from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, place
+from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, standing
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Report
 from calc.calculators.prices import costs
@@ -62,7 +62,7 @@ def headline(report: Report) -> Verdict:
     if arriving.arrives(report) and memory["fits"]:
         return arriving.headline(report)
     if several.pooled(report) and (memory["fits"] or not memory["prefill_pool"]["fits"]):
-        return several.steady(report, place(report))
+        return several.steady(report, standing(report))
     if arriving.serves(report) and memory["fits"] and writes(report):
         return arriving.steady(report)
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
@@ -76,13 +76,18 @@ def headline(report: Report) -> Verdict:
         each = show_tokens_per_s(tokens_per_s_each(speed["time_per_output_token_s"])["typical"])
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
     if memory["fits"]:
-        return fitting(memory), f"{rate},", f"{written}, {place(report)}.{unless_tight(memory)}"
+        return fitting(memory), f"{rate},", f"{written}: {standing(report)}.{unless_tight(memory)}"
     if missing := hosting.short(report):
-        return False, "It does not fit into the host's memory.", f"{missing.strip()} If it did: {rate}, {written}."
+        return (
+            False,
+            "It does not fit into the host's memory:",
+            f"{standing(report)}.{missing} If it did: {rate}, {written}.",
+        )
     most = memory["max_sequences"]
     room = f"Only {show_count(most)} of these sequences fit at once" if most else "Not even one sequence fits"
     missing = size_gib(-memory["headroom_bytes"])
-    return False, f"It does not fit, {missing} are missing.", f"{room} {place(report)}. If they did: {rate}, {written}."
+    rest = f"{standing(report)}. {room}. If they did: {rate}, {written}."
+    return False, f"It does not fit, {missing} are missing:", rest
 
 
 def figures(report: Report) -> str:

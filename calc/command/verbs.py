@@ -6,7 +6,8 @@ from typing import Any
 from calc import estimate, plan, read_line
 from calc.calculators import training_answer
 from calc.calculators.html import in_words
-from calc.calculators.line import answer_line, cases_of, report_of
+from calc.calculators.line import answer_line, report_of
+from calc.calculators.line_cases import cases_of
 from calc.calculators.line_sides import labels
 from calc.calculators.rendering import asked_words, by_severity
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT

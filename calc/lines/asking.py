@@ -79,8 +79,8 @@ def asks_by_names(reader: Reader, model: object, device: object) -> str | None:
         loads = [amount.field for amount in reader.amounts if amount.field in LOADS]
         if loads and asks_count(reader):
             return "hardware"
-        if "requests_per_s" in loads and not reader.alone and reader.value("accelerators") is None:
-            return "hardware"  # how many keep up
+        if "requests_per_s" in loads and not reader.alone:  # how many keep up, or whether these do
+            return "hardware" if reader.value("accelerators") is None else "speed"
         return "devices" if asks_count(reader) else "fits"
     if (reader.value("host_memory") if reader.alone else device) and asks_for(reader, FOR_MODELS):
         return "models"

@@ -17,7 +17,8 @@ LONGEST_CONTEXT = 10 * 2**20  # tokens, of any model: more are of a job
 # The questions that have a field for what only some have one for: what a plan is asked to keep, or how a model runs.
 TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
-    | dict.fromkeys(("requests_per_s", "rents", "hours_a_day"), ("hardware",))
+    | dict.fromkeys(("rents", "hours_a_day"), ("hardware",))
+    | {"requests_per_s": ("hardware", "speed")}
     | {"days": ("deadline",)}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
     | {"offload": ("training", "duration", "longest"), "prefix_hit_rate": ("speed", "cost"), "pcie": (*RUN, "limit")}
@@ -87,12 +88,20 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
     if field == "of":
         return (None if kind in ("limit", "longest") else ""), None
     if field in TAKEN_BY:
-        return (field if kind in TAKEN_BY[field] else ""), value
+        return (field if kind in TAKEN_BY[field] and not (kind == "speed" and apart(reader, field)) else ""), value
     if field in BESIDE:
         return (None if any(reader.value(name) for name in BESIDE[field]) else ""), None
     if field in ("text_only", "videos"):
         return shown(reader, field, value, kind)
     return trained(reader, field, value) if kind in TRAINED else served(reader, field, value)
+
+
+def apart(reader: Reader, field: str) -> bool:
+    """Return whether requests that come on their own are not timed: of what writes no text, or beside a batch."""
+    model = reader.value("model")
+    writes = model is not None and known_architecture(reader.facts, str(model)).writes
+    beside = any(amount.field in ("sequences", "batch") for amount in reader.amounts)
+    return field == "requests_per_s" and (not writes or beside)
 
 
 def trained(reader: Reader, field: str, value: object) -> tuple[str | None, object]:

@@ -101,7 +101,8 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
     if "engine" not in scenario:
         reader.taken["engine"] = scenario["engine"] = USUAL
     if kind in TIMED:
-        return scenario | said(reader, LENGTHS)
+        arrivals = said(reader, ("requests_per_s",))
+        return scenario | said(reader, LENGTHS) | ({"arrivals": arrivals} if arrivals else {})
     return scenario | lengths(reader)
 
 

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from calc.catalog import catalog
+from calc.catalog.records import Engine
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
 from calc.planner.formats import is_small
+from calc.planner.question import MOST_DEVICES
 from calc.planner.wanted import recent
 from calc.planning.support import place_of
 from calc.planning.usual_engine import format_of_bits, is_served
@@ -31,6 +33,8 @@ class Settled(NamedTuple):
 def settled(scenario: Scenario, kind: str) -> Settled:
     """Return a line's scenario with what it leaves open: the format, and for "devices" their fewest number.
 
+    Of devices a second number is found, "narrower", where fewer hold it in a format of fewer bits than is published.
+
     The format is what is published, or the first one that fits of those that the engine's users go down to; where none
     does, what is published or has four bits, whatever misses less. Where a line says what memory the host has, what the
     devices do not hold stays there. Raises ScenarioError for a scenario that is wrong.
@@ -45,10 +49,11 @@ def settled(scenario: Scenario, kind: str) -> Settled:
             found["engine"] = ON_PROCESSORS
         asked["engine"] = ON_PROCESSORS
     if kind == "devices":
-        found["accelerators"] = fewest(asked)
+        found |= fewest(asked)
         asked["accelerators"] = found["accelerators"] or 1
     elif "weights" not in asked and kind != "cache" and asked.get("workload") != "training":
-        found["weights"] = asked["weights"] = first_format(asked)
+        found |= format_of(asked, kind)
+        asked["weights"] = found["weights"]
     if "host" in asked and "accelerator" in asked and not ON_HOST & asked.keys():
         kept = on_host(asked)
         asked |= kept
@@ -65,10 +70,30 @@ def on_host(scenario: Scenario) -> dict[str, object]:
     return next((change for change in changes if change.keys() <= ON_HOST), {})
 
 
-def fewest(scenario: Scenario) -> object:
-    """Return the smallest number of devices on which a scenario fits, None where none was found."""
-    report: Any = estimate({**scenario, "accelerators": 1}, repairs=False)
-    return report["memory"]["devices_needed"]
+def fewest(scenario: Scenario) -> dict[str, Any]:
+    """Return how many devices hold a line's scenario at least, as they are had, None where none do.
+
+    And with which format of fewer bits fewer do, where the line names none.
+    """
+    rest = {name: value for name, value in scenario.items() if name not in HAVE}
+    limits = {"accelerators": [scenario["accelerator"]], "devices": MOST_DEVICES}
+    asked = {"want": "hardware", "limits": limits, "rank_by": "devices", "count": 1, **rest}
+    least, small = first(asked), first({**asked, "weights": "any"}) if "weights" not in scenario else None
+    if least is None:  # more than are had in one place
+        alone: Any = estimate({**scenario, "accelerators": 1}, repairs=False)
+        count = alone["memory"]["devices_needed"]
+    else:
+        count = least["accelerators"]
+    if small is None or (count is not None and small["accelerators"] >= count):
+        return {"accelerators": count}
+    narrow: Any = estimate(small, repairs=False)
+    return {"accelerators": count, "narrower": (narrow["model"]["weights"], small["accelerators"])}
+
+
+def first(question: Scenario) -> dict[str, Any] | None:
+    """Return the scenario of a planner's first option, None where there is none."""
+    options: Any = answer(question)["options"]
+    return options[0]["scenario"] if options else None
 
 
 def first_format(scenario: Scenario) -> object:
@@ -76,31 +101,55 @@ def first_format(scenario: Scenario) -> object:
     have = {name: scenario[name] for name in HAVE if name in scenario}
     rest = {name: value for name, value in scenario.items() if name not in HAVE}
     try:
-        found: Any = answer({"want": "models", "have": have, "weights": "any", "count": 1, **rest})
+        found = first({"want": "models", "have": have, "weights": "any", "count": 1, **rest})
     except ScenarioError:
         return smallest(scenario)
-    return found["options"][0]["scenario"]["weights"] if found["options"] else smallest(scenario)
+    return found["weights"] if found else smallest(scenario)
+
+
+def format_of(scenario: Scenario, kind: str) -> dict[str, object]:
+    """Return the number format of a line that names none, and the engine whose habit it is, where it is one.
+
+    It is what the engine fetches then, if the line names the engine or asks for a speed, and else the first that fits.
+    """
+    engine, writes = program_of(scenario), known_architecture(catalog(), str(scenario["model"])).writes
+    asked = engine is not None and (scenario.get("engine") == engine.id or kind == "speed")
+    if engine is None or not (engine.fetched and writes and asked):
+        return {"weights": first_format(scenario)}
+    if is_small(scenario["model"], catalog()) and runs_as_published(scenario, engine):
+        return {"weights": PUBLISHED}
+    return {"weights": engine.fetched, "fetched": engine.name}
+
+
+def runs_as_published(scenario: Scenario, engine: Engine) -> bool:
+    """Return whether an engine runs a model in the format in which it is published, as far as is known."""
+    report: Any = estimate({**scenario, "engine": engine.id, "weights": PUBLISHED}, repairs=False)
+    return report["runs"] is not False
+
+
+def program_of(scenario: Scenario) -> Engine | None:
+    """Return the engine of a line: the one that it names, or that people take on its devices; None for none."""
+    engine = scenario.get("engine", USUAL)
+    if engine == USUAL:  # the one of such devices, and not the one that has the published format there
+        segment = catalog().accelerator(str(scenario["accelerator"])).segment
+        return next((program for program in catalog().engines() if segment in program.usual_on), None)
+    return None if engine == "none" else catalog().engine(str(engine))
 
 
 def smallest(scenario: Scenario) -> object:
     """Return what is published or has four bits under the engine that people take, whatever misses less."""
     if "accelerator" not in scenario and not known_architecture(catalog(), str(scenario["model"])).writes:
         return PUBLISHED  # what only reads is small
-    engine = scenario.get("engine", USUAL)
-    if engine == USUAL:  # the one of such devices, and not the one that has the published format there
-        segment = catalog().accelerator(str(scenario["accelerator"])).segment
-        engine = next((program.id for program in catalog().engines() if segment in program.usual_on), None)
-    if engine in (None, "none"):
-        return PUBLISHED
-    if engine != ON_PROCESSORS and is_small(scenario["model"], catalog()):
+    engine = program_of(scenario)
+    if engine is None or (is_small(scenario["model"], catalog()) and runs_as_published(scenario, engine)):
         return PUBLISHED
     device = scenario.get("accelerator")
     if device is not None and not is_served(facts=catalog(), place=place_of(catalog().accelerator(str(device)))):
         return PUBLISHED  # a TPU, Trainium: without an engine
     published: Any = estimate(scenario, repairs=False)
-    weights = format_of_bits(catalog().engine(str(engine)), FEW_BITS, catalog())
+    weights = format_of_bits(engine, FEW_BITS, catalog())
     quantized: Any = estimate({**scenario, "weights": weights}, repairs=False)
-    if published["scenario"]["engine"] != engine or published["runs"] is False:
+    if published["scenario"]["engine"] != engine.id or published["runs"] is False:
         return weights
     memories = [report["memory"] for report in (published, quantized)]
     room = [memory.get("headroom_bytes", -memory["device_bytes"]) for memory in memories]  # a processor alone has none

@@ -13,7 +13,8 @@ import pytest
 from calc import estimate, plan, read_line
 from calc.calculators import answer
 from calc.calculators.html import in_words
-from calc.calculators.line import CALCULATOR_OF, answer_line, render_line
+from calc.calculators.line import answer_line, render_line
+from calc.calculators.line_cases import CALCULATOR_OF
 from calc.calculators.line_chips import CHOICES, render
 from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
@@ -171,7 +172,7 @@ def test_a_framework_does_what_it_does_in_a_form_too() -> None:
 def test_a_processor_alone_takes_four_bits() -> None:
     """A host's memory is not known where a line does not say it: what is loaded there is what many load."""
     said = asked("how much ram for llama 70b cpu only")["status"]
-    assert "(Q4_K_M)" in said and "Q4_K_M is the smallest that many take" in said
+    assert "(Q4_K_M)" in said and "Q4_K_M is what llama.cpp fetches then" in said
 
 
 def test_a_model_is_not_trained_beyond_its_context() -> None:
@@ -194,6 +195,7 @@ def test_a_model_is_not_asked_beyond_its_context() -> None:
         "how long to pretrain a 7b on 1T tokens with 64 H100",
         "llama 3.1 8b 100 users 2k prompt 500 output on l40s vllm ttft",
         "unsloth qlora llama 3.1 8b on t4 rank 64",
+        "llama 3.1 8b on l40s 2 requests/s latency",
     ],
 )
 def test_the_link_leads_to_the_same_answer(line: str) -> None:
@@ -323,7 +325,11 @@ def test_of_two_values_one_is_answered_and_the_other_said(line: str, left: str) 
         ("how many h100 or h200 for deepseek v3 fp8", " × H100 SXM5 80GB"),
         ("qlora or lora 8b on h100", "trains on"),
         ("cost per million tokens llama 3.1 8b on l40s vs h100", "A token on"),
-        ("llama 3.3 70b bf16 on 4090 vs 3090", "None of them fits"),
+        (
+            "llama 3.3 70b bf16 on 4090 vs 3090",
+            "as many as do: Both fit. 8 × GeForce RTX 4090",
+        ),
+        ("deepseek r1 q4 on 4090 vs 3090", "None of them fits"),
     ],
 )
 def test_of_two_cases_the_better_is_named(line: str, said: str) -> None:
@@ -473,3 +479,42 @@ def test_a_limit_in_bytes_opens_its_form() -> None:
     scenario = {"model": "llama-3.3-70b", "weights": "q8_0", "engine": "llama.cpp", "accelerator": "m4-max-128gb"}
     report: Any = form.report(form_values(form, {**scenario, "memory_limit": 115 * 2**30 + 2**20}))
     assert report["memory"]["limit_bytes"] == pytest.approx(115 * 2**30 + 2**20, abs=1024)
+
+
+@pytest.mark.parametrize(
+    ("line", "published", "fewer"),
+    [("how many h100 for deepseek r1", 16, "8 in AWQ"), ("how many 5090s for qwen3 235b", 16, "6 in Q5_K_M")],
+)
+def test_devices_are_counted_as_they_are_had(line: str, published: int, fewer: str) -> None:
+    """Two machines of eight, and not eleven; with fewer of them in a format of fewer bits, where none is named."""
+    assert asked(line)["status"].endswith(f"The fewest that hold it are {published} as published, {fewer}.")
+
+
+def test_a_speed_says_of_what() -> None:
+    """Model, format and lengths stand beside the tokens of a second: nobody can tell from these which they are."""
+    assert (
+        "Qwen3 30B A3B (Q4_K_M) with 2,304 tokens on one Ryzen AI Max+ 395"
+        in asked("tokens per second of qwen3 30b a3b on strix halo")["status"]
+    )
+
+
+def test_requests_that_come_are_timed() -> None:
+    """Of a device that is named: whether it keeps up, and how long they wait; and not how fast one request is."""
+    assert asked("llama 3.1 8b on l40s 2 requests/s latency")["status"].startswith("2.00 requests a second of")
+    assert asked("llama 3.1 8b on l40s 50 requests/s latency")["status"].startswith("It does not keep up")
+
+
+def test_devices_that_do_not_hold_it_alone_are_compared_by_as_many_as_do() -> None:
+    """A card against another, for a model that neither holds: as many of each as hold it, in the published format."""
+    found = asked("h100 vs h200 for deepseek r1")
+    assert "Both fit. " in found["status"]
+    assert "16 × H100 SXM5 80GB" in found["html"] and "8 × H200 SXM 141GB" in found["html"]
+
+
+@pytest.mark.parametrize(
+    ("line", "weights"),
+    [("ollama qwen3 14b on rx 7900 xtx", "Q4_K_M"), ("lm studio gpt-oss-20b on a 4090", "MXFP4 MoE")],
+)
+def test_an_engine_that_is_named_fetches_its_format(line: str, weights: str) -> None:
+    """llama.cpp's -hf and Ollama's tags take Q4_K_M where nothing is said; what is published in four bits stays so."""
+    assert f"({weights})" in asked(line)["status"]

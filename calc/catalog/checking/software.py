@@ -66,6 +66,8 @@ def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         assert isinstance(listed, list)
         for item in listed:
             check.choice(f"{where}.{name}", item, sorted(known))
+    if "fetched" in entry:
+        check.choice(f"{where}.fetched", entry["fetched"], sorted(formats))
 
 
 def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None:

@@ -93,6 +93,7 @@ class Engine(NamedTuple):
     version: str = ""  # the one that is asked of; empty for the newest
     latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
     tiles: str = ""  # the version that first computed attention in tiles without being told; empty: all did
+    fetched: str = ""  # the number format that it fetches of a model that is named without one
     states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
     graphs: int = OWN_CHOICE  # sequences of the largest decoding step that it records; 0: none
     backends: Mapping[str, tuple[str, ...]] = {}  # by maker or architecture, what kernels are of, the usual one first
