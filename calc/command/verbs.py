@@ -56,7 +56,7 @@ def search(question: dict[str, Any], *, as_json: bool) -> int:
         print_json(answer)
     elif answer["options"]:
         print(f"The best: {answer['options'][0]['why']}.")
-        print_options(answer)
+        print_options(answer, question)
     else:
         for reason, entry in answer["rejected"].items():
             nearest = f", the nearest: {entry['nearest']['lacks']}" if entry["nearest"] else ""
@@ -89,8 +89,8 @@ def ask(line: str, *, as_json: bool) -> int:
 def print_answer(reading: Report) -> int:
     """Print the options or the report that answer a reading, and return the exit status."""
     if reading["question"]:
-        found: Report = plan(settled_question(reading["question"])[0])
-        print_options(found)
+        question, _ = settled_question(reading["question"])
+        print_options(plan(question), question)
     elif reading["scenario"]:
         return print_report(report_of(reading))
     return 0 if reading["question"] else MISSES
@@ -176,8 +176,10 @@ def print_warnings(report: Report) -> None:
         print(f"{warning['severity']}: {warning['message']}")
 
 
-def print_options(answer: Report) -> None:
+def print_options(answer: Report, question: Report) -> None:
     """Print options of the planner, the best first."""
+    limits = question.get("limits", {})
+    bought = bool(limits.get("buy") or "price" in limits)
     rows: Rows = []
     for option in answer["options"]:
         scenario, cost = option["scenario"], option["cost"]
@@ -189,14 +191,14 @@ def print_options(answer: Report) -> None:
                 f"{scenario.get('accelerators', 1)} × {scenario['accelerator']}",
                 show_tokens_per_s(1 / each["typical"]) if each else "–",
                 show_gib(option["margin_bytes"]),
-                price(cost),
+                price(cost, bought=bought),
             )
         )
     print_table(("Model", "Weights", "Devices", "Each answer", "Left", "Price"), rows)
 
 
-def price(cost: Report) -> str:
-    """Return the rent of an hour, or what it costs to buy where nobody rents it out."""
-    if cost["rent_per_hour"]:
+def price(cost: Report, *, bought: bool) -> str:
+    """Return the rent of an hour, or what it costs to buy where that is asked or nobody rents it out."""
+    if cost["rent_per_hour"] and not bought:
         return f"{show_dollars(cost['rent_per_hour'])}/h"
     return f"{show_dollars(cost['purchase'])} to buy" if cost["purchase"] else "–"

@@ -87,6 +87,8 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
         return None, None
     if field == "of":
         return (None if kind in ("limit", "longest") else ""), None
+    if field == "owns":  # which changes what is looked for, and nothing of what is there
+        return (field if kind == "hardware" and reader.value("accelerator") is None else None), value
     if field in TAKEN_BY:
         return (field if kind in TAKEN_BY[field] and not (kind == "speed" and apart(reader, field)) else ""), value
     if field in BESIDE:

@@ -26,6 +26,7 @@ HOURS_A_MONTH = 730
 RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
 READ_PER_S = 10  # tokens that a quick reader reads
+AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
 IN_A_MACHINE = {True: 2, False: 8}  # devices that are bought for one's own computer, and that are rented
 TOKENS_EACH = 20  # of a parameter
 TUNED_ON = 10_000_000  # tokens
@@ -246,13 +247,14 @@ def trainable(reader: Reader) -> dict[str, object]:
 
 
 def limits(reader: Reader) -> dict[str, object]:
-    """Return what the hardware may cost."""
+    """Return what the hardware may cost, and what stands at home."""
+    home: dict[str, object] = {"buy": True, "segments": list(AT_HOME)} if reader.value("owns") else {}
     if (price := reader.value("price")) is not None:
-        return {"price": price, "buy": True}
+        return {"price": price, "buy": True, **home}
     hourly = reader.number("price_per_hour")
     monthly = reader.number("price_per_month") if hourly is None else hourly * HOURS_A_MONTH
     if monthly is None:
-        return {"rent": True} if reader.value("rents") else {}
+        return {"rent": True} if reader.value("rents") else home
     return {"price_per_month": monthly, "rent": True}
 
 

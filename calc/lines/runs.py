@@ -42,6 +42,7 @@ RUNS: tuple[Rule, ...] = (
         said(True),
     ),
     ("rents", r"\bcloud(?=\s+(?:gpus?|servers?|instances?|machines?)\b)", said(True)),
+    ("owns", r"\bat home\b|\bhome[- ]?(?:lab|server)\b|\blocally\b", said(True)),
     # How it is divided, as people and the flags of engines have it.
     *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
     # What is served beside the model, and what drafts its tokens.

@@ -518,3 +518,10 @@ def test_devices_that_do_not_hold_it_alone_are_compared_by_as_many_as_do() -> No
 def test_an_engine_that_is_named_fetches_its_format(line: str, weights: str) -> None:
     """llama.cpp's -hf and Ollama's tags take Q4_K_M where nothing is said; what is published in four bits stays so."""
     assert f"({weights})" in asked(line)["status"]
+
+
+def test_what_stands_at_home_is_bought() -> None:
+    """And it is no device of a data centre."""
+    reading: Any = read_line("cheapest way to run deepseek r1 at home")
+    assert reading["question"]["limits"] == {"buy": True, "segments": ["consumer", "soc", "workstation"]}
+    assert re.search(r"RTX PRO 6000 .* USD to buy", asked(reading["line"])["status"])
