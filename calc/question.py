@@ -268,12 +268,19 @@ def usual_attention(engine: Engine | None, values: NumberFormat) -> str | None:
 
 
 def settle_layout(reader: Reader, demand: Demand, asked: Asked, accelerator: Accelerator | None) -> Layout:
-    """Return the layout asked for, checked, or the one with the least memory on the fullest of the devices given."""
+    """Return the layout asked for, checked, or the one that people start an engine with: the widest tensor that fits.
+
+    Where none fits, and without an engine, it is the one with the least memory on the fullest of the devices given.
+    """
     layout, devices = read_layout(reader)
     engine = asked.engine
     if layout is None:
         serving = asked.serving(accelerator) if (devices or 1) > 1 else None
-        layout = best_layout(serving.in_pieces(demand) if serving else demand, devices or 1, engine)
+        if serving is None or accelerator is None:
+            layout = best_layout(demand, devices or 1, engine)
+        else:
+            demand = serving.in_pieces(demand)
+            layout = best_layout(demand, devices or 1, engine, lambda wide: serving.fits(demand, wide))
         if layout is None:
             near = next(count for count in range(devices or 1, 0, -1) if candidates(demand, count, engine))
             message = f"the model cannot be divided evenly over {devices}; {near} would work"
