@@ -268,7 +268,7 @@ def usual_attention(engine: Engine | None, values: NumberFormat) -> str | None:
 
 
 def settle_layout(reader: Reader, demand: Demand, asked: Asked, accelerator: Accelerator | None) -> Layout:
-    """Return the layout asked for, checked, or the one that people start an engine with: the widest tensor that fits.
+    """Return the layout asked for, checked, or the one that an engine is started with: the widest tensor that fits.
 
     Where none fits, and without an engine, it is the one with the least memory on the fullest of the devices given.
     """
@@ -279,8 +279,7 @@ def settle_layout(reader: Reader, demand: Demand, asked: Asked, accelerator: Acc
         if serving is None or accelerator is None:
             layout = best_layout(demand, devices or 1, engine)
         else:
-            demand = serving.in_pieces(demand)
-            layout = best_layout(demand, devices or 1, engine, lambda wide: serving.fits(demand, wide))
+            layout = serving.started(serving.in_pieces(demand), devices or 1)
         if layout is None:
             near = next(count for count in range(devices or 1, 0, -1) if candidates(demand, count, engine))
             message = f"the model cannot be divided evenly over {devices}; {near} would work"

@@ -1,6 +1,5 @@
 """Which layouts a model allows, and what the fullest device of one has to hold."""
 
-from collections.abc import Callable
 from functools import lru_cache
 
 from calc.architecture.layers import Architecture
@@ -129,20 +128,15 @@ def apart_layouts(architecture: Architecture, ranks: int) -> tuple[Layout, ...]:
     )
 
 
-def best_layout(
-    demand: Demand, devices: int, engine: Engine | None = None, fits: Callable[[Layout], bool] | None = None
-) -> Layout | None:
+def best_layout(demand: Demand, devices: int, engine: Engine | None = None) -> Layout | None:
     """Return the division over `devices` whose fullest device holds least, or None if there is none.
 
-    Of those that are told to fit it is the one with the widest tensor parallelism, as people start an engine, and as is
-    faster for a single answer.
+    Of equals the one with more tensor parallelism is taken: it is the faster one for a single answer.
     """
     ways = candidates(demand, devices, engine)
     if len(ways) < 2:  # nothing to compare
         return ways[0] if ways else None
-    least = min(ways, key=lambda layout: fullest(demand, layout)[1].total)
-    wider = ways[: ways.index(least)] if fits else []
-    return next((layout for layout in wider if fits and fits(layout)), least)
+    return min(ways, key=lambda layout: fullest(demand, layout)[1].total)
 
 
 def division(layout: Layout) -> dict[str, int]:

@@ -17,9 +17,10 @@ from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
 from calc.memory.engines.vllm import default_sequences
 from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
 from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
+from calc.performance.fabric import joined
 from calc.performance.speed import Last
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
-from calc.planning.layout import MOST_DEVICES, candidates, distinct_stages, fullest, loads, tensor_degrees
+from calc.planning.layout import MOST_DEVICES, best_layout, candidates, distinct_stages, fullest, loads, tensor_degrees
 
 if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
@@ -209,6 +210,19 @@ class Serving:
         if self.overfull(demand, layout) or not self.fits_host(demand):
             return False
         return self.fullest(demand, layout)[1].fits is True
+
+    def started(self, demand: Demand, devices: int) -> Layout | None:
+        """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
+
+        Where none fits it is the division whose fullest device holds least; None where there is none.
+        """
+        assert self.accelerator is not None
+        ways, least = candidates(demand, devices, self.engine), best_layout(demand, devices, self.engine)
+        if len(ways) < 2:
+            return least
+        near = [layout for layout in ways if joined(self.accelerator, ranks=layout.tensor).network is None]
+        tried = near[: near.index(least)] if least in near else near
+        return next((layout for layout in tried if self.fits(demand, layout)), least)
 
     def overfull(self, demand: Demand, layout: Layout) -> bool:
         """Return whether weights and cache alone are more than a device has, on a stage behind the first.

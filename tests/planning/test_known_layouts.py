@@ -133,20 +133,14 @@ def test_blocks_stay_whole() -> None:
     assert best_layout(minimax, 8, vllm) == Layout(4, 2)
 
 
-def test_the_widest_that_fits_is_taken() -> None:
-    """Stages hold less of a cache that ranks repeat: they are for what the widest tensor parallelism does not hold."""
-    latent = demand("kimi-k2")
-    assert best_layout(latent, 8) == Layout(4, 2)
-    assert best_layout(latent, 8, fits=lambda _: True) == Layout(8)
-    assert best_layout(latent, 16, fits=lambda layout: layout.tensor < 16) == Layout(8, 2)
-    assert best_layout(latent, 8, fits=lambda _: False) == Layout(4, 2)
-
-
 def test_a_server_is_started_with_tensor_ranks() -> None:
     """Qwen 3.5 has two KV heads, which eight ranks repeat; four and two stages would hold less, and be slower."""
     asked: dict[str, object] = {"accelerator": "h200-sxm-141gb", "accelerators": 8, "engine": "vllm"}
     report: Any = estimate({"model": "qwen3.5-397b-a17b", **asked})
     assert report["memory"]["fits"] and report["scenario"]["parallelism"]["tensor"] == 8
+    assert best_layout(demand("qwen3.5-397b-a17b"), 8) == Layout(4, 2)
+    two: Any = estimate({"model": "deepseek-r1", **asked, "accelerator": "h100-sxm-80gb", "accelerators": 16})
+    assert two["memory"]["fits"] and division(Layout(**two["scenario"]["parallelism"])) == {"tensor": 8, "pipeline": 2}
 
 
 @pytest.mark.parametrize(
