@@ -8,6 +8,7 @@ import pytest
 from calc import ScenarioError, estimate
 from calc.calculators import CALCULATORS
 from calc.calculators.mathml import mathml
+from calc.calculators.page import report_of
 from calc.catalog import catalog
 from calc.memory.training.states import OPTIMIZERS as STATES
 from calc.scenario.fields import SHARING_ENGINES
@@ -210,9 +211,8 @@ def test_the_working_of_lengths_that_vary() -> None:
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_the_working_of_worked_examples(name: str) -> None:
     """Each line of each worked example of a calculator gives its value."""
-    calculator = CALCULATORS[name]
-    for preset in calculator.presets:
-        check_steps(calculator.report(preset.values), preset)
+    for preset in CALCULATORS[name].presets:
+        check_steps(report_of(name, preset.values), preset)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ The command writes them, and how many rows stand behind each bucket, into the ca
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from statistics import mean
 from typing import NamedTuple
 
@@ -60,6 +62,11 @@ def by_source(residuals: Iterable[Residual]) -> dict[str, list[Residual]]:
     return groups
 
 
+def sources(residuals: Iterable[Residual]) -> int:
+    """Return of how many sources errors are."""
+    return len({row.source for row in residuals})
+
+
 def middles(residuals: Iterable[Residual]) -> dict[str, float]:
     """Return the median errors of sources that were left out."""
     return {source: median_size(row.outside or 0 for row in mine) for source, mine in by_source(residuals).items()}
@@ -67,8 +74,8 @@ def middles(residuals: Iterable[Residual]) -> dict[str, float]:
 
 def width(residuals: Sequence[Residual]) -> float:
     """Return the size of error, a logarithm, that `SHARE` of rows stay below; a source weighs the root of its rows."""
-    groups = by_source(residuals)
-    sizes = sorted((abs(row.outside or 0), len(groups[row.source]) ** -0.5) for row in residuals)
+    weights = {source: count**-0.5 for source, count in Counter(row.source for row in residuals).items()}
+    sizes = sorted((abs(row.outside or 0), weights[row.source]) for row in residuals)
     total, passed = sum(weight for _, weight in sizes), 0.0
     for size, weight in sizes:
         passed += weight
@@ -97,7 +104,7 @@ def excess(residuals: Sequence[Residual]) -> float:
     One where no row was kept at first sight, or these were not off by more.
     """
     first = at_first(residuals)
-    return max(drawn(width(first) / width(residuals), len(by_source(first)), 1.0), 1.0) if first else 1.0
+    return max(drawn(width(first) / width(residuals), sources(first), 1.0), 1.0) if first else 1.0
 
 
 def factors(residuals: Iterable[Residual]) -> dict[tuple[str, str], Factors]:
@@ -112,7 +119,7 @@ def factors(residuals: Iterable[Residual]) -> dict[tuple[str, str], Factors]:
         found["", phase] = entry(more * pooled, apart, mine)
         for engine in sorted({row.engine for row in known}):
             rows = [row for row in known if row.engine == engine]
-            own = more * drawn(width(rows), len(by_source(rows)), pooled)
+            own = more * drawn(width(rows), sources(rows), pooled)
             found[engine, phase] = entry(own, max(own, apart), rows)
     return found
 
@@ -120,7 +127,7 @@ def factors(residuals: Iterable[Residual]) -> dict[tuple[str, str], Factors]:
 def entry(measured: float, not_measured: float, rows: Sequence[Residual]) -> Factors:
     """Return widths as factors, rounded up."""
     low, high = (math.ceil(100 * math.exp(width)) / 100 for width in (measured, not_measured))
-    return Factors(low, high, len(rows), len(by_source(rows)))
+    return Factors(low, high, len(rows), sources(rows))
 
 
 def factor_for(found: dict[tuple[str, str], Factors], row: Residual) -> float:
@@ -134,17 +141,11 @@ def holds(found: dict[tuple[str, str], Factors], row: Residual) -> bool:
     return abs(row.outside or 0) <= math.log(factor_for(found, row)) if row.covered is None else row.covered
 
 
-def coverage(residuals: Iterable[Residual]) -> Coverage:
-    """Return how many rows lie in ranges that were made without their source."""
-    seen = [row for row in residuals if row.outside is not None]
-    return covered(seen, seen)
-
-
-def covered(seen: Sequence[Residual], asked: Iterable[Residual]) -> Coverage:
-    """Return how many of some rows lie in ranges that all others than their source's make."""
+def coverage(residuals: Iterable[Residual], others: Mapping[str, dict[tuple[str, str], Factors]]) -> Coverage:
+    """Return how many rows lie in ranges; `others` has by source the factors that the rows of all others make."""
     shares = []
-    for source, mine in by_source(asked).items():
-        found = factors(row for row in seen if row.source != source)
+    for source, mine in by_source(residuals).items():
+        found = others[source]
         inside = [holds(found, row) for row in mine if ("", row.phase) in found]
         shares.append((len(inside), sum(inside)))
     return Coverage(
@@ -153,11 +154,13 @@ def covered(seen: Sequence[Residual], asked: Iterable[Residual]) -> Coverage:
     )
 
 
+@lru_cache(maxsize=len(KINDS))  # the factors are made as often as there are sources: sentences and tables share them
 def left_out(kind: str) -> LeftOut:
     """Return the errors of a kind with sources left out, each source counting once."""
     seen = [residual for residual in kept(kind).residuals if residual.outside is not None]
+    others = {source: factors(row for row in seen if row.source != source) for source in by_source(seen)}
     first = at_first(seen)
-    return LeftOut(mean(middles(seen).values()), coverage(seen), covered(seen, first) if first else None)
+    return LeftOut(mean(middles(seen).values()), coverage(seen, others), coverage(first, others) if first else None)
 
 
 def written_ranges() -> str:
@@ -188,7 +191,7 @@ def written_measured() -> str:
         "",
     ]
     for name, figures in sorted(buckets.items()):
-        counts = ", ".join(f"{figure} = [{len(rows)}, {len(by_source(rows))}]" for figure, rows in figures.items())
+        counts = ", ".join(f"{figure} = [{len(rows)}, {sources(rows)}]" for figure, rows in figures.items())
         lines.append(f'"{name}" = {{ {counts} }}')
     return "\n".join(lines) + "\n"
 

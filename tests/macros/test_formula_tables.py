@@ -3,7 +3,7 @@
 import pytest
 
 from calc import estimate
-from calc.calculators.page import CALCULATORS
+from calc.calculators.page import CALCULATORS, report_of
 from calc.catalog import catalog
 from macros import formula_tables
 from macros.formula_tables import formulas
@@ -14,9 +14,8 @@ from macros.worked import SUM_OF_PARTS, general
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_every_formula_of_a_working_is_listed(name: str) -> None:
     """Of every calculator's first example."""
-    calculator = CALCULATORS[name]
     listed = {found.formula for found in formulas(catalog())}
-    for step in calculator.report(calculator.presets[0].values)["steps"]:
+    for step in report_of(name, CALCULATORS[name].presets[0].values)["steps"]:
         assert step["formula"] in listed or general(step["name"]) == SUM_OF_PARTS, step["name"]
 
 
