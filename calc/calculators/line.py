@@ -173,6 +173,8 @@ def plain(found: dict[str, Any], *, fits: bool) -> str:
     if "accelerators" in found:
         count, narrower = found["accelerators"], found.get("narrower")
         words = f"The fewest that hold it are {count}" if count else "No number of them that was tried holds it"
+        if count == 1:
+            words = "One holds it"
         if narrower:
             weights, fewer = narrower
             return f"{words} as published, {fewer} in {weights}."

@@ -14,6 +14,7 @@ CALCULATOR_OF = {
     "speed": "speed",
     "cost": "speed",
     "training": "fine-tune",
+    "trained_on": "fine-tune",
     "duration": "training-time",
     "cache": "kv-cache",
 }

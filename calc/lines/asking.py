@@ -2,10 +2,11 @@
 
 import re
 
+from calc.lines.layout import DEGREES
 from calc.lines.reader import Reader
 from calc.lines.wording import APPLE, CHEAPEST, ELSEWHERE, FOR_HARDWARE, FOR_MODELS, LAST, OF_MACS, SOMETHING, TUNED
 
-TRAINED = ("training", "duration", "deadline", "longest", "trainable")
+TRAINED = ("training", "trained_on", "duration", "deadline", "longest", "trainable")
 TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
 LOADS = ("requests_per_s", *TIMES)  # that so many devices have to serve
 LONGEST = ("of", "context_tokens")  # of a training run: of each sequence
@@ -67,7 +68,11 @@ def asks_to_train(reader: Reader, wants: list[str]) -> str:
     timed = not {"duration", "cost", "speed"}.isdisjoint(wants) or any(
         a.field == "training_tokens" for a in reader.amounts
     )
-    return needing(reader, "duration", device=True) if timed else needing(reader, "training")
+    if timed:
+        return needing(reader, "duration", device=True)
+    divided = any(amount.field in DEGREES for amount in reader.amounts)  # over so many as these make
+    counted = reader.value("accelerator") and asks_count(reader) and not divided
+    return needing(reader, "trained_on" if counted else "training", device=bool(counted))
 
 
 def asks_by_names(reader: Reader, model: object, device: object) -> str | None:

@@ -21,7 +21,11 @@ TAKEN_BY = (
     | {"requests_per_s": ("hardware", "speed")}
     | {"days": ("deadline",)}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
-    | {"offload": ("training", "duration", "longest"), "prefix_hit_rate": ("speed", "cost"), "pcie": (*RUN, "limit")}
+    | {
+        "offload": ("training", "trained_on", "duration", "longest"),
+        "prefix_hit_rate": ("speed", "cost"),
+        "pcie": (*RUN, "limit"),
+    }
 )
 # Words that say nothing where the line names what they are about.
 BESIDE = {"serves": ("adapters",), "speculates": ("speculation", "draft")}

@@ -7,7 +7,7 @@ from calc.lines.quantities import Quantity
 from calc.lines.reader import Reader
 
 DEGREES = tuple(field for field, _ in DIVIDED)
-LAID_OUT = ("fits", "speed", "cost", "limit", "training", "duration")  # questions of one layout
+LAID_OUT = ("fits", "speed", "cost", "limit", "training", "trained_on", "duration")  # questions of one layout
 
 
 def take_layout(reader: Reader, kind: str | None) -> None:

@@ -144,7 +144,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     tokens = reader.number("training_tokens")
     anew = is_anew(reader) if tokens is None else tokens >= MANY
     writes = known_architecture(reader.facts, str(scenario["model"])).writes  # what only reads is small
-    several = (reader.count("accelerators") or 1) > 1 and "parallelism" not in scenario
+    several = ((reader.count("accelerators") or 1) > 1 or kind == "trained_on") and "parallelism" not in scenario
     usual: dict[str, object] = {
         "method": "full" if (kind == "duration" and anew) or not writes else "qlora",
         "checkpointing": "full",

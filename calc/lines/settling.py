@@ -1,6 +1,7 @@
 """What a line leaves open is settled: the number format that fits, and how many devices are needed."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any, NamedTuple
 
 from calc.catalog import catalog
@@ -9,6 +10,7 @@ from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.answer import answer
 from calc.planner.formats import is_small
+from calc.planner.offered import COUNTS, MACHINE
 from calc.planner.question import MOST_DEVICES
 from calc.planner.wanted import recent
 from calc.planning.support import place_of
@@ -31,7 +33,7 @@ class Settled(NamedTuple):
 
 
 def settled(scenario: Scenario, kind: str) -> Settled:
-    """Return a line's scenario with what it leaves open: the format, and for "devices" their fewest number.
+    """Return a line's scenario with what it leaves open: the format, or the fewest devices, where these are asked for.
 
     Of devices a second number is found, "narrower", where fewer hold it in a format of fewer bits than is published.
 
@@ -50,6 +52,9 @@ def settled(scenario: Scenario, kind: str) -> Settled:
         asked["engine"] = ON_PROCESSORS
     if kind == "devices":
         found |= fewest(asked)
+        asked["accelerators"] = found["accelerators"] or 1
+    elif kind == "trained_on":
+        found["accelerators"] = trained_on(asked)
         asked["accelerators"] = found["accelerators"] or 1
     elif "weights" not in asked and kind != "cache" and asked.get("workload") != "training":
         found |= format_of(asked, kind)
@@ -88,6 +93,15 @@ def fewest(scenario: Scenario) -> dict[str, Any]:
         return {"accelerators": count}
     narrow: Any = estimate(small, repairs=False)
     return {"accelerators": count, "narrower": (narrow["model"]["weights"], small["accelerators"])}
+
+
+def trained_on(scenario: Scenario) -> int | None:
+    """Return how many devices hold a training run at least, in whole machines of more than one; None where none do."""
+    report: Any = estimate({**scenario, "accelerators": 2}, repairs=False)
+    needed: int | None = report["memory"]["devices_needed"]
+    if needed is None or needed > MACHINE:
+        return needed and ceil(needed / MACHINE) * MACHINE
+    return next(count for count in COUNTS if count >= needed)
 
 
 def first(question: Scenario) -> dict[str, Any] | None:

@@ -58,7 +58,8 @@ SPEEDS: tuple[Rule, ...] = (
     ),
     (
         "asks",
-        r"\bgeneration rate\b|\btokens? rate\b|\bspeed-?ups?\b|\bfps\b|\bframes per second\b|\brtfx?\b",
+        r"\bgeneration rate\b|\btokens? rate\b|\bspeed-?ups?\b|\bfps\b|\bframes per second\b|\brtfx?\b"
+        r"|\breal[- ]?time factor\b",
         said("speed"),
     ),
     ("asks", rf"\b{A_SECOND}", said("speed")),

@@ -525,3 +525,9 @@ def test_what_stands_at_home_is_bought() -> None:
     reading: Any = read_line("cheapest way to run deepseek r1 at home")
     assert reading["question"]["limits"] == {"buy": True, "segments": ["consumer", "soc", "workstation"]}
     assert re.search(r"RTX PRO 6000 .* USD to buy", asked(reading["line"])["status"])
+
+
+def test_devices_that_hold_a_run_are_counted_in_machines() -> None:
+    """Nineteen hold all of a 70B's states, sharded: three machines of eight."""
+    said = asked("full fine tune 70b how many h100")["status"]
+    assert said.endswith("The fewest that hold it are 24.") and "24-way data parallel" in said
