@@ -21,11 +21,11 @@ from calc.catalog.records import KernelFamily, KernelLaw
 from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import joined
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Attention
+from calc.performance.operations import Attention, Experts
 from calc.validation import library_tables
 from calc.validation.fitted_kernels import CHECKED, FITS, IMPOSSIBLE, LIBRARY_TABLES, SERVED, Fit
 from calc.validation.kernel_samples import kernel_of, write_sample
-from calc.validation.kernel_tables import READERS
+from calc.validation.kernel_tables import READERS, repeated_bytes
 from calc.validation.measured_kernels import DEVICES, Measured
 
 MOST_ROWS = 2000  # of a device in a fit
@@ -64,14 +64,15 @@ LOSS_SCALE = 0.08  # error from which on a row weighs less
 def cold(row: Measured, device: Kernels) -> bool:
     """Return whether a row says what an engine sees, whose weights and caches are not in the L2 cache.
 
-    Repeated kernels find what fits there. What is bound by arithmetic, or small enough not to matter, is kept.
+    Repeated kernels find what fits there, and of experts drawn anew some of more. What is bound by arithmetic, or small
+    enough not to matter, is kept.
     """
     done = row.operations[-1]
     if row.kind in ("prefill", "message"):
         return True
     cache = device.accelerator.quantity("l2_cache") or CACHE_BYTES
-    moved = done.bytes
-    if moved > 2 * cache or moved < cache / (64 if isinstance(done, Attention) else 8):
+    moved, caches = done.bytes, 4 if isinstance(done, Experts) else 2
+    if repeated_bytes(row) > caches * cache or moved < cache / (64 if isinstance(done, Attention) else 8):
         return True
     rate = matrix_rate(device.accelerator, "bf16")
     small = cache < 60 * 2**20 and row.kind == "product"  # no effect is seen: batches of operands are rotated

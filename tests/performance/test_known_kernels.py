@@ -84,11 +84,15 @@ def test_a_product(kernel: str) -> None:
     ("kernel", "tile"), [("bf16", 64), ("fp8-block", 128), ("fp8-block-triton", 128), ("w4a16", 256)]
 )
 def test_experts(kernel: str, tile: int) -> None:
-    """Eight tokens for two experts each are 16 rows; six touched experts leave half a row idle, as wide as a tile."""
-    known = law("experts", kernel, quantize_bytes=3e7, idle_rows=0.5, row_s=0.01)
+    """Eight tokens for two experts each are 16 rows; six touched experts leave half a row idle, as wide as a tile.
+
+    Of the half, tiles of as few rows as an expert has here leave a third or less.
+    """
+    known = law("experts", kernel, depth_s=0.001, quantize_bytes=3e7, idle_rows=0.5, row_s=0.01)
     operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, kernel, 1e9, 2e8)
     rows = 16.0
-    expected = 1 + (3e7 / READ * 80 + 0.01) * rows + worked(1.2e9, (rows + 3 * tile / 30) * 2 * 3 * 30 * 50)
+    idle = 3 * (1 - math.exp(-rows / 6 / 8)) * tile / 30
+    expected = 1 + 0.08 + (3e7 / READ * 80 + 0.01) * rows + worked(1.2e9, (rows + idle) * 2 * 3 * 30 * 50)
     assert device(known).seconds(operation) == pytest.approx(expected)
     plain = law("experts", kernel)
     assert device(plain).seconds(operation) == pytest.approx(1 + worked(1.2e9, rows * 2 * 3 * 30 * 50))
