@@ -23,7 +23,7 @@ from calc.performance.fabric import joined
 from calc.performance.kernels import Kernels
 from calc.performance.operations import Attention, Experts
 from calc.validation import library_tables
-from calc.validation.fitted_kernels import CHECKED, FITS, IMPOSSIBLE, LIBRARY_TABLES, SERVED, Fit
+from calc.validation.fitted_kernels import CHECKED, FITS, LIBRARY_TABLES, SERVED, Fit, doubtful
 from calc.validation.kernel_samples import kernel_of, write_sample
 from calc.validation.kernel_tables import READERS, repeated_bytes
 from calc.validation.measured_kernels import DEVICES, Measured
@@ -122,8 +122,7 @@ def fitted(fit: Fit, family: KernelFamily, rows: Sequence[Measured]) -> KernelLa
     from scipy.optimize import least_squares
 
     devices = {name: Kernels(catalog().accelerator(name)) for name in family.measured}
-    mine = [row for row in rows if row.device in devices and cold(row, devices[row.device])]
-    mine = [row for row in mine if (row.kind, row.device, row.engine) not in IMPOSSIBLE]
+    mine = [row for row in rows if row.device in devices and cold(row, devices[row.device]) and not doubtful(row)]
     random = Random(11)
     used: list[Measured] = []
     for name in devices:
@@ -205,7 +204,7 @@ def main(folder: Path, kinds: Sequence[str]) -> None:
                 if law is not None:
                     laws[law.id] = law
                     print(f"{law.id:48} {law.error:6.1%} {law.rows:7,}", law.values, flush=True)
-        judged = [row for row in rows if row.left_out and cold(row, devices[row.device])]
+        judged = [row for row in rows if row.left_out and cold(row, devices[row.device]) and not doubtful(row)]
         write_sample(kind, [row for row in judged if any(matches(fit, row) for fit in FITS)])
     head, mark, by_hand = path.read_text(encoding="utf-8").partition("# Not fitted:")
     comment = head.partition("\n[")[0]

@@ -236,6 +236,16 @@ def test_attention_of_a_prompt() -> None:
     assert device(latent).seconds(ATTENTION._replace(latent=True)) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("window", "each"), [(1000, 1000 + 128), (11990, 4000 + 8001 / 2), (20000, 4000 + 8001 / 2)])
+def test_a_tile_of_queries_goes_over_all_keys_that_any_sees(window: int, each: float) -> None:
+    """Of 8,000 queries after 4,000 keys each takes 128 keys more than its window, and none more than without one."""
+    operation = ATTENTION._replace(queries=8000.0, keys=4000.0, window=window)
+    found = device(law("prefill", "bf16", setup_keys=0.0, setup_width=0.0, last_wave=0.0))
+    own = 2 * 2 * 8000 * 8 * 96
+    expected = 1 + worked(1e9 + own, 2 * 8 * 2 * 8000 * each * 96)
+    assert found.seconds(operation) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(("queries", "padding"), [(1.0, 4.0), (3.0, 16 / 12), (4.0, 1.0), (16.0, 1.0)])
 @pytest.mark.parametrize("latent", [False, True])
 def test_attention_of_the_next_tokens(queries: float, padding: float, latent: bool) -> None:
