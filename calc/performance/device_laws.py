@@ -236,9 +236,10 @@ class DeviceLaws:
     def _as_experts(self, found: Found) -> ExpertsLaw:
         values = found.law.values
         quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
+        starts = values["start_s"], values.get("depth_s", 0.0)
         own = values["sharpness"], quantize, values.get("idle_rows", 0.0), values.get("row_s", 0.0)
         tile = EXPERT_TILES.get(found.law.kernels[0].removesuffix(TRITONS), EXPERT_TILE)
-        return ExpertsLaw(values["start_s"], self._read(found), self._rate(found), *own, tile)
+        return ExpertsLaw(*starts, self._read(found), self._rate(found), *own, tile)
 
     def _as_prefill(self, found: Found) -> PrefillLaw:
         values = found.law.values

@@ -22,6 +22,7 @@ ROUNDS = 8  # of looking for the most that an expert or a copy has
 # default (`get_default_config` in fused_moe); those of packed weights are as wide as FP8's.
 EXPERT_TILES = {"bf16": 64.0, "fp8-block": 128.0}
 EXPERT_TILE = 256.0
+LEAST_TILE = 8.0  # tokens of the smallest tiles of an expert: kernels take tiles by the tokens that one has as a mean
 TILE_HEADS = 16.0  # rows of a matrix instruction: fewer query heads on a KV head cost as much
 
 
@@ -55,18 +56,19 @@ class ProductLaw(NamedTuple):
 def product_s(law: ProductLaw, *, m: float, k: float, flops: float, moved_bytes: float) -> float:
     r"""Return the seconds of a matrix product of `m` rows over an inner dimension `k`.
 
-    $t_0 + d k + (e k + r) m + \left((B / \text{read})^q + (F / \text{rate})^q + (s k \min(m, 256)/256)^q\right)^{1/q}$,
-    where $k$ of the second term ends at the depth that kernels split.
+    $t_0 + (c k + r) m + \left((B / \text{read})^q + (F / \text{rate})^q + w^q\right)^{1/q}$ with the way of a tile
+    $w = d k + e k \min(m, 256)/256$, which takes its time however few bytes it reads; the $k$ of its first term ends at
+    the depth that kernels split.
 
     >>> product_s(ProductLaw(1.0, 0.0, 0.0, 9.0, 1.0, 1.0, 2.0, 0.0), m=1, k=1, flops=4.0, moved_bytes=3.0)
     6.0
     """
-    walked = k if k < law.split_depth else law.split_depth
-    alone = law.tile_s * k * (m / TILE_ROWS if m < TILE_ROWS else 1.0)
+    split = k if k < law.split_depth else law.split_depth
+    way = law.depth_s * split + law.tile_s * k * (m / TILE_ROWS if m < TILE_ROWS else 1.0)
     overlapped = blend(moved_bytes / law.read, flops / law.rate, law.sharpness)
-    if alone > 0.0:
-        overlapped = blend(overlapped, alone, law.sharpness)
-    return law.start_s + law.depth_s * walked + (law.quantize_s * k + law.row_s) * m + overlapped
+    if way > 0.0:
+        overlapped = blend(overlapped, way, law.sharpness)
+    return law.start_s + (law.quantize_s * k + law.row_s) * m + overlapped
 
 
 class PrefillLaw(NamedTuple):
@@ -131,6 +133,7 @@ class ExpertsLaw(NamedTuple):
     """The products of a layer's routed experts: memory and arithmetic, with rows that tiles of experts leave empty."""
 
     start_s: float
+    depth_s: float  # for each step along the inner dimensions of both products
     read: float
     rate: float
     sharpness: float
@@ -153,14 +156,15 @@ def experts_s(
     r"""Return the seconds of grouped products: `rows` tokens in all, spread over `touched` experts of an inner `width`.
 
     Arithmetic is of $R + i E \max(n, T) / n$ rows, with $i$ the idle rows of each of $E$ experts, $n$ their width and
-    $T$ that of a tile: narrow slices, as tensor ranks have them, leave tiles empty in width, too.
+    $T$ that of a tile: narrow slices, as tensor ranks have them, leave tiles empty in width, too. Where experts have
+    few rows, kernels take tiles of as few: $i$ is then less, by $1 - e^{-R / 8 E}$.
     """
-    idle = law.idle_rows * touched
+    idle = law.idle_rows * touched * -expm1(-rows / (LEAST_TILE * touched))
     if width < law.tile:
         idle *= law.tile / width
     worked = (rows + idle) * flops_per_row
     overlapped = blend(moved_bytes / law.read, worked / law.rate, law.sharpness)
-    return law.start_s + (law.quantize_s * depth + law.row_s) * rows + overlapped
+    return law.start_s + law.depth_s * depth + (law.quantize_s * depth + law.row_s) * rows + overlapped
 
 
 def tiled_rows(*, rows: float, touched: float, tile: float) -> float:

@@ -24,6 +24,7 @@ from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import HOST, host_link, joined, reached_share
 from calc.performance.kernel_laws import (
     TILE_HEADS,
+    TILE_QUERIES,
     blend,
     busiest_rank,
     decode_s,
@@ -180,30 +181,30 @@ class Kernels(DeviceLaws):
 
     def attention(self, operation: Attention) -> float:
         """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""
+        key = operation.latent, operation.kernel
         if operation.queries > MOST_DECODED:
-            key = operation.latent, operation.kernel
             prefill = self._prefills.get(key) or self._prefill_law(*key)
             if not operation.value_dim:  # scores of an indexer: no exponentials are taken
                 prefill = prefill._replace(setup_width=0.0)
-            queries = operation.sequences * operation.queries
+            queries, pairs = operation.sequences * operation.queries, operation.pairs
+            if operation.window:  # a tile of queries goes over all keys that any of them sees
+                pairs = min(pairs + TILE_QUERIES * queries, operation._replace(window=None).pairs)
             # Queries are read and results written in 16 bit.
             own = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
             return prefill_s(
                 prefill,
-                pairs=operation.pairs,
+                pairs=pairs,
                 queries=queries,
                 heads=operation.heads,
                 widths=operation.key_dim + operation.value_dim,
                 moved_bytes=operation.cache_bytes + own,
                 latent=operation.latent,
             )
-        key = operation.latent, operation.kernel
         decode = self._decodes.get(key) or self._decode_law(*key)
         rows = operation.queries * operation.heads / operation.kv_heads
         padding = TILE_HEADS / rows if rows < TILE_HEADS and not self.own.heads_alone else 1.0
         keys = operation.keys + operation.queries
-        if operation.window and operation.window < keys:
-            keys = operation.window
+        keys = min(keys, operation.window or keys)
         seconds = decode_s(
             decode,
             keys=keys,

@@ -21,11 +21,11 @@ from calc.catalog.records import KernelFamily, KernelLaw
 from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import joined
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Attention
+from calc.performance.operations import Attention, Experts
 from calc.validation import library_tables
-from calc.validation.fitted_kernels import CHECKED, FITS, IMPOSSIBLE, LIBRARY_TABLES, SERVED, Fit
+from calc.validation.fitted_kernels import CHECKED, FITS, LIBRARY_TABLES, SERVED, Fit, doubtful
 from calc.validation.kernel_samples import kernel_of, write_sample
-from calc.validation.kernel_tables import READERS
+from calc.validation.kernel_tables import READERS, repeated_bytes
 from calc.validation.measured_kernels import DEVICES, Measured
 
 MOST_ROWS = 2000  # of a device in a fit
@@ -64,14 +64,15 @@ LOSS_SCALE = 0.08  # error from which on a row weighs less
 def cold(row: Measured, device: Kernels) -> bool:
     """Return whether a row says what an engine sees, whose weights and caches are not in the L2 cache.
 
-    Repeated kernels find what fits there. What is bound by arithmetic, or small enough not to matter, is kept.
+    Repeated kernels find what fits there, and of experts drawn anew some of more. What is bound by arithmetic, or small
+    enough not to matter, is kept.
     """
     done = row.operations[-1]
     if row.kind in ("prefill", "message"):
         return True
     cache = device.accelerator.quantity("l2_cache") or CACHE_BYTES
-    moved = done.bytes
-    if moved > 2 * cache or moved < cache / (64 if isinstance(done, Attention) else 8):
+    moved, caches = done.bytes, 4 if isinstance(done, Experts) else 2
+    if repeated_bytes(row) > caches * cache or moved < cache / (64 if isinstance(done, Attention) else 8):
         return True
     rate = matrix_rate(device.accelerator, "bf16")
     small = cache < 60 * 2**20 and row.kind == "product"  # no effect is seen: batches of operands are rotated
@@ -121,8 +122,7 @@ def fitted(fit: Fit, family: KernelFamily, rows: Sequence[Measured]) -> KernelLa
     from scipy.optimize import least_squares
 
     devices = {name: Kernels(catalog().accelerator(name)) for name in family.measured}
-    mine = [row for row in rows if row.device in devices and cold(row, devices[row.device])]
-    mine = [row for row in mine if (row.kind, row.device, row.engine) not in IMPOSSIBLE]
+    mine = [row for row in rows if row.device in devices and cold(row, devices[row.device]) and not doubtful(row)]
     random = Random(11)
     used: list[Measured] = []
     for name in devices:
@@ -204,7 +204,7 @@ def main(folder: Path, kinds: Sequence[str]) -> None:
                 if law is not None:
                     laws[law.id] = law
                     print(f"{law.id:48} {law.error:6.1%} {law.rows:7,}", law.values, flush=True)
-        judged = [row for row in rows if row.left_out and cold(row, devices[row.device])]
+        judged = [row for row in rows if row.left_out and cold(row, devices[row.device]) and not doubtful(row)]
         write_sample(kind, [row for row in judged if any(matches(fit, row) for fit in FITS)])
     head, mark, by_hand = path.read_text(encoding="utf-8").partition("# Not fitted:")
     comment = head.partition("\n[")[0]

@@ -38,6 +38,11 @@ STATE_BYTES = 4.0
 RECURRENCE_KEY = ("device", "engine", "phase", "batch_size", "seq_len", "model_name", "num_v_heads")
 MOST_STATES = 8  # sequences up to which reading states does not matter
 TILE_WIDTH = 64  # elements that an expert's inner width comes in
+# DeepSeek-V3's experts by outer width and count: its router takes them from four groups of eight, in which equal scores
+# send all tokens of these tables to the same few. How many are touched is not known.
+GROUPED = (7168, 256)
+BALANCED = "balanced"  # as tables name even loads
+DRAWS = 5  # of a power law, that are measured one after the other
 # Experts without a gate, by outer and inner width: Nemotron 3.
 NOT_GATED = {(2688, 1856), (1024, 2688), (2048, 5120), (4096, 2688), (8192, 5120)}
 LEAST_PROMPT = 64  # tokens; shorter prompts wait for launches
@@ -174,7 +179,7 @@ def experts(folder: Path) -> Iterator[Measured]:
         tokens, active, count = int(row["num_tokens"]), int(row["topk"]), int(row["num_experts"])
         whole, k = int(row["inter_size"]), int(row["hidden_size"])
         n = whole // int(row["moe_tp_size"])
-        if n % TILE_WIDTH:
+        if n % TILE_WIDTH or (k, count) == GROUPED:
             continue  # engines pad such widths, or refuse them
         matrices = 2 if (k, whole) in NOT_GATED else 3
         kernel, stored, _ = FORMATS[row["moe_dtype"]]
@@ -209,19 +214,31 @@ def experts(folder: Path) -> Iterator[Measured]:
 def touched_experts(distribution: str, tokens: int, active: int, count: int) -> float:
     r"""Return how many experts any token is sent to.
 
-    Even loads: as many as there are choices. By a power law, loads follow $x^{-\alpha}$ from 1 to 0.8 of the tokens,
-    are scaled to the choices that are made, and rounded; choices that are left over go to one expert each.
+    Even loads: as many as there are choices. By a power law, loads follow $x^{-\alpha}$ from 1 to 0.8 of the tokens, or
+    from 0.01 to 2 where there are no more choices than experts, are scaled to the choices that are made, and rounded;
+    choices that are left over go to one expert each that has none (`_generate_power_law_distribution` of the tables'
+    `collector/helper.py`, https://github.com/ai-dynamo/aiconfigurator).
     """
     choices = tokens * active
-    if distribution == "balanced" or tokens == 1:
+    if distribution == BALANCED or tokens == 1:
         return float(min(choices, count))
     slope = 1.0 - float(distribution.rpartition("_")[2])
-    top = max(0.8 * tokens, 2.0)
-    loads = [((top**slope - 1.0) * (i + 0.5) / count + 1.0) ** (1.0 / slope) for i in range(count)]
+    least, most = (1.0, 0.8 * tokens) if choices > count else (0.01, 2.0)
+    ends = least**slope, most**slope
+    loads = [(ends[0] + (ends[1] - ends[0]) * (i + 0.5) / count) ** (1.0 / slope) for i in range(count)]
     scale = choices / sum(loads)
-    taken = [round(load * scale) for load in loads]
+    taken = [min(round(load * scale), tokens) for load in loads]
     touched = sum(load > 0 for load in taken)
     return float(min(touched + max(choices - sum(taken), 0), count))
+
+
+def repeated_bytes(row: Measured) -> float:
+    """Return the bytes that are read before the same are read again: of experts by a power law, those of all draws."""
+    done = row.operations[-1]
+    if not isinstance(done, Experts) or row.kernel.endswith(BALANCED):
+        return float(done.bytes)
+    share = done.touched / done.experts
+    return done.io_bytes + done.weight_bytes * (1.0 - (1.0 - share) ** DRAWS) / share
 
 
 def recurrences(folder: Path) -> Iterator[Measured]:

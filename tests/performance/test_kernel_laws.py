@@ -1,5 +1,7 @@
 """Seconds of single kernels, worked by hand from laws with round numbers: what each term adds, and where it begins."""
 
+from math import exp
+
 import pytest
 
 from calc.performance.kernel_laws import (
@@ -95,15 +97,28 @@ def test_attention_of_one_token(keys: float, walked: float) -> None:
     assert decode_s(sharp, keys=keys, turns=4 / 3, flops=96.0, cache_bytes=12.0) == pytest.approx(13.0)
 
 
+EXPERTS = ExpertsLaw(
+    1.0, depth_s=3.0, read=2.0, rate=8.0, sharpness=1.0, quantize_s=0.5, idle_rows=2.0, row_s=0.25, tile=256.0
+)
+
+
 @pytest.mark.parametrize(("width", "idle"), [(1024.0, 2.0), (256.0, 2.0), (128.0, 4.0), (64.0, 8.0)])
 def test_experts(width: float, idle: float) -> None:
-    """Ten rows and two idle ones for each of three experts, 4 operations each at 8; 6 bytes at 2; sorting.
+    """Thousands of rows and two idle ones for each of three experts, 4 operations each at 8; 6 bytes at 2; sorting.
 
     Of a slice narrower than a tile, idle rows are as wide as the tile: twice as many where it is half as wide.
     """
-    law = ExpertsLaw(1.0, read=2.0, rate=8.0, sharpness=1.0, quantize_s=0.5, idle_rows=2.0, row_s=0.25, tile=256.0)
-    found = experts_s(law, rows=10.0, touched=3.0, width=width, depth=4.0, flops_per_row=4.0, moved_bytes=6.0)
-    assert found == pytest.approx(1 + (0.5 * 4 + 0.25) * 10 + 6 / 2 + (10 + idle * 3) * 4 / 8)
+    found = experts_s(EXPERTS, rows=6e3, touched=3.0, width=width, depth=4.0, flops_per_row=4.0, moved_bytes=6.0)
+    assert found == pytest.approx(1 + 3 * 4 + (0.5 * 4 + 0.25) * 6e3 + 6 / 2 + (6e3 + idle * 3) * 4 / 8, rel=1e-9)
+
+
+def test_experts_of_few_rows_take_small_tiles() -> None:
+    """At eight rows an expert, $1 - 1 / e$ of the idle ones are left; beside one row nearly none of many are."""
+    few = {"width": 256.0, "depth": 0.0, "flops_per_row": 8.0, "moved_bytes": 0.0}
+    law = EXPERTS._replace(start_s=0.0, quantize_s=0.0, row_s=0.0)
+    assert experts_s(law, rows=24.0, touched=3.0, **few) == pytest.approx(24 + 6 * (1 - exp(-1)))
+    many = law._replace(idle_rows=80.0)
+    assert 1.0 < experts_s(many, rows=1.0, touched=1.0, **few) < 1.0 + 80 / 8
 
 
 @pytest.mark.parametrize(("steps", "chunk"), [(1.0, 0.0), (1.5, 7.0), (2.0, 7.0)])

@@ -71,9 +71,9 @@ def test_overlap_lies_between_the_longer_and_both(first: float, second: float, s
 
 
 def test_a_product_worked_by_hand() -> None:
-    """2 s to start, 3 s along the inner dimension, 4 and 3 s that overlap to 5, 6 s to quantize: 16 s."""
-    law = ProductLaw(2.0, 1.0, 0.0, 100.0, 1.0, 2.0, 2.0, 1.0)
-    assert product_s(law, m=2.0, k=3.0, flops=6.0, moved_bytes=4.0) == 16.0
+    """2 s to start, 4 and 3 s that overlap to 5, and with 12 s of a tile's way to 13, 6 s to quantize: 21 s."""
+    law = ProductLaw(2.0, 4.0, 0.0, 100.0, 1.0, 2.0, 2.0, 1.0)
+    assert product_s(law, m=2.0, k=3.0, flops=6.0, moved_bytes=4.0) == pytest.approx(21.0)
 
 
 def test_a_tile_alone_and_a_split_dimension() -> None:

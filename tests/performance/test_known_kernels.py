@@ -84,11 +84,15 @@ def test_a_product(kernel: str) -> None:
     ("kernel", "tile"), [("bf16", 64), ("fp8-block", 128), ("fp8-block-triton", 128), ("w4a16", 256)]
 )
 def test_experts(kernel: str, tile: int) -> None:
-    """Eight tokens for two experts each are 16 rows; six touched experts leave half a row idle, as wide as a tile."""
-    known = law("experts", kernel, quantize_bytes=3e7, idle_rows=0.5, row_s=0.01)
+    """Eight tokens for two experts each are 16 rows; six touched experts leave half a row idle, as wide as a tile.
+
+    Of the half, tiles of as few rows as an expert has here leave a third or less.
+    """
+    known = law("experts", kernel, depth_s=0.001, quantize_bytes=3e7, idle_rows=0.5, row_s=0.01)
     operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, kernel, 1e9, 2e8)
     rows = 16.0
-    expected = 1 + (3e7 / READ * 80 + 0.01) * rows + worked(1.2e9, (rows + 3 * tile / 30) * 2 * 3 * 30 * 50)
+    idle = 3 * (1 - math.exp(-rows / 6 / 8)) * tile / 30
+    expected = 1 + 0.08 + (3e7 / READ * 80 + 0.01) * rows + worked(1.2e9, (rows + idle) * 2 * 3 * 30 * 50)
     assert device(known).seconds(operation) == pytest.approx(expected)
     plain = law("experts", kernel)
     assert device(plain).seconds(operation) == pytest.approx(1 + worked(1.2e9, rows * 2 * 3 * 30 * 50))
@@ -230,6 +234,16 @@ def test_attention_of_a_prompt() -> None:
     assert device(known).seconds(ATTENTION) == pytest.approx(expected)
     latent = law("latent-prefill", "bf16", setup_keys=10.0, setup_width=4.0, last_wave=0.5)
     assert device(latent).seconds(ATTENTION._replace(latent=True)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("window", "each"), [(1000, 1000 + 128), (11990, 4000 + 8001 / 2), (20000, 4000 + 8001 / 2)])
+def test_a_tile_of_queries_goes_over_all_keys_that_any_sees(window: int, each: float) -> None:
+    """Of 8,000 queries after 4,000 keys each takes 128 keys more than its window, and none more than without one."""
+    operation = ATTENTION._replace(queries=8000.0, keys=4000.0, window=window)
+    found = device(law("prefill", "bf16", setup_keys=0.0, setup_width=0.0, last_wave=0.0))
+    own = 2 * 2 * 8000 * 8 * 96
+    expected = 1 + worked(1e9 + own, 2 * 8 * 2 * 8000 * each * 96)
+    assert found.seconds(operation) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("queries", "padding"), [(1.0, 4.0), (3.0, 16 / 12), (4.0, 1.0), (16.0, 1.0)])
