@@ -9,7 +9,7 @@ from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.validation.inference import MEASURED_ON, accelerator_of, model_of, number, trusted, version_then, weights_of
-from calc.validation.inference_speed import FIGURES, measured_of
+from calc.validation.inference_speed import FIGURES, PLUGGED, measured_of
 from calc.validation.printing import print_scores
 from calc.validation.scores import Row, Score, Scores, SkipError, score_rows
 
@@ -41,7 +41,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if row["kind"] == "cpu":
         found |= {"gpu_layers": 0, "host": host_of(row)}
     else:
-        found["accelerator"] = accelerator_of(row)
+        found |= {"accelerator": accelerator_of(row)} | slot_of(row)
         if found["engine"] == "llama.cpp":
             found |= asked_of(row)
     devices, tensor = number(row, "n_gpus") or 1, number(row, "tp") or 1
@@ -62,6 +62,12 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if "--enforce-eager" in row["notes"]:
         found["graphs"] = False
     return found | offload_of(row)
+
+
+def slot_of(row: Row) -> dict[str, str]:
+    """Return the PCIe that a row says its cards are plugged into."""
+    plugged = PLUGGED.search(row["notes"])
+    return {"pcie": plugged[1]} if plugged else {}
 
 
 def asked_of(row: Row) -> dict[str, str]:

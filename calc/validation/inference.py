@@ -4,6 +4,8 @@ import re
 
 from calc import ScenarioError
 from calc.catalog import catalog
+from calc.catalog.records import version_numbers
+from calc.catalog.support import FAMILY, NO
 from calc.scenario.fields import PUBLISHED
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
@@ -140,9 +142,21 @@ def weights_of(row: Row) -> str:
 
 
 def version_then(row: Row, engine: str) -> str:
-    """Return the first version of the era that an engine was in when a row was measured, empty where it says no day."""
+    """Return the first version of the era that an engine was in when a row was measured, empty where it says no day.
+
+    A later one where the engine knows the row's model from there on: what was measured ran.
+    """
     found = MEASURED_ON.search(row["notes"])
-    return catalog().engine(engine).current_on(found.group(1)) if found else ""
+    if not found:
+        return ""
+    version = catalog().engine(engine).current_on(found.group(1))
+    family = catalog().model(model_of(row)).config["model_type"]
+    unknown = [
+        fact.before
+        for fact in catalog().support(engine)
+        if fact.about == FAMILY and fact.runs == NO and fact.before and family in fact.names and fact.holds_in(version)
+    ]
+    return max(unknown, key=version_numbers, default=version)
 
 
 def number(row: Row, field: str) -> int:
