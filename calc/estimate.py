@@ -167,6 +167,7 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
         fits=fits,
         needed=devices if isinstance(devices := memory.get("devices_needed"), int) else None,
         weights=sum(part.bytes for part in answer.parts if part.id == "weights"),
+        held=sum(part.bytes for part in answer.parts if part.id in ("weights", "kv_cache")),
     )
     given = question.reader.given
     asked_again = {"engine", "accelerator"} if given.get("engine") == USUAL else {"engine"}  # which a device decides

@@ -230,7 +230,8 @@ class Catalog(Names):
 
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""
-        return (self.accelerator(entry_id) for entry_id in self.ids("accelerators"))
+        records = (self._record("accelerators", entry_id) for entry_id in self.ids("accelerators"))
+        return (record for record in records if isinstance(record, Accelerator))
 
     def claims(self) -> Iterator["Claim"]:
         """Iterate over all claims."""

@@ -52,6 +52,7 @@ class Runtime(NamedTuple):
     limit: int | None  # the share of it that `needed` may not exceed
     needed: int  # bytes that have to fit into the share for the demand to be served
     pool: int | None  # None where no share of the device is set aside
+    sequences: int = 0  # that vLLM is started for at most
 
     def scoped(self, *scopes: str) -> int:
         """Return the bytes of all amounts in the given scopes."""

@@ -193,7 +193,7 @@ def serving_fit(served: Served, *, fewest: bool = True) -> Report:
         "kv_pool_bytes_range": pool_range(served, pool),
         "kv_pool_tokens": tokens,
         "max_sequences": bounded(served),
-        "sequence_limit": fewer_sequences(served.case),
+        "sequence_limit": fewer_sequences(served.case, runtime),
     }
     if fewest:
         needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)

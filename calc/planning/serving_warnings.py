@@ -43,7 +43,7 @@ def share_warnings(served: Served) -> list[Warn]:
     """Return whether the engine's share of the device is too small as its defaults are."""
     engine, runtime, case = served.serving.engine, served.runtime, served.case
     found = []
-    if limit := fewer_sequences(case):
+    if limit := fewer_sequences(case, runtime):
         usual, why = default_sequences(engine, case.accelerator), "its sampler leaves no room for this cache"
         if state_block(case):
             why = f"it does not start, as each needs a block of states and the cache has {limit:,}"
