@@ -70,7 +70,7 @@ class Catalog(Names):
         return self._records[key]
 
     def _found(self, kind: str, made: type[T], name: str, *, field: str) -> T:
-        record = self._record(kind, self.find(kind, name, field))
+        record = self._records.get((kind, name)) or self._record(kind, self.find(kind, name, field))
         assert isinstance(record, made)
         return record
 
