@@ -56,17 +56,21 @@ class Runtime(NamedTuple):
 
     def scoped(self, *scopes: str) -> int:
         """Return the bytes of all amounts in the given scopes."""
-        return sum(amount.bytes for amount in self.amounts if amount.scope in scopes)
+        return total([amount for amount in self.amounts if amount.scope in scopes])
+
+    def bytes_of(self, *parts: str) -> int:
+        """Return the bytes of amounts with the given ids."""
+        return total([amount for amount in self.amounts if amount.id in parts])
 
     @property
     def device(self) -> int:
         """Bytes that the driver shows as used."""
-        return sum(amount.bytes for amount in self.amounts)
+        return total(self.amounts)
 
     @property
     def used(self) -> int:
         """Bytes that the demand itself uses: not what is set aside beyond it, or left alone."""
-        return sum(amount.bytes for amount in self.amounts if amount.id not in NOT_USED)
+        return total([amount for amount in self.amounts if amount.id not in NOT_USED])
 
     @property
     def usable(self) -> int | None:
@@ -241,7 +245,7 @@ def corrected(case: Case, amounts: Iterable[Amount]) -> list[Amount]:
 
 def total(amounts: Iterable[Amount]) -> int:
     """Return the bytes of amounts."""
-    return sum(amount.bytes for amount in amounts)
+    return sum([amount.bytes for amount in amounts])  # a list is sooner made than asked for one by one
 
 
 def with_pool(
@@ -260,7 +264,7 @@ def with_pool(
     Where the share does not hold the demand, the device is short of what it takes to have a share that does. `room` is
     the pool that holds the caches, where parts of it stand apart and one is full before the others.
     """
-    cache = total(amount for amount in amounts if amount.id in CACHES)
+    cache = total([amount for amount in amounts if amount.id in CACHES])
     if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
         pool = 0
     elif pool is not None and limit is not None:

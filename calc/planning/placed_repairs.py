@@ -1,5 +1,6 @@
 """What would make it fit, by where it stands: another engine or layout, the host's memory, more or other devices."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from math import ceil
@@ -160,11 +161,9 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     def is_able(other: Accelerator) -> bool:
         return wanted.able(wanted.engine, wanted.demand.weights, other)
 
-    others = [
-        other
-        for other in of_kind(wanted.facts, device.vendor, device.segment)
-        if other.capacity_bytes > device.capacity_bytes and (layout.devices == 1 or other.sold_in_multiples)
-    ]
+    found = of_kind(wanted.facts, device.vendor, device.segment)
+    larger = found[bisect_right(found, device.capacity_bytes, key=lambda other: other.capacity_bytes) :]
+    others = [other for other in larger if layout.devices == 1 or other.sold_in_multiples]
     largest = next(filter(is_able, reversed(others)), None)
     if largest is None or wanted.too_small(largest, wanted.held) or not trial_on(wanted, largest).fits:
         return

@@ -130,6 +130,8 @@ class Serving:
 
     def fullest_of(self, found: list[tuple[Case, Runtime]]) -> tuple[Case, Runtime]:
         """Return the same of stages that have their runtimes."""
+        if len(found) == 1:
+            return found[0]
         if self.devices:
             return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
@@ -216,7 +218,7 @@ class Serving:
         """Return whether a layout serves the demand."""
         if self.overfull(demand, layout) or not self.fits_host(demand):
             return False
-        return self.fullest_of(self.runtimes(demand, layout))[1].fits is True
+        return all(run(self.case(demand, layout, stage)).fits for stage in self.stages(demand, layout))
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
         """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
@@ -279,7 +281,7 @@ class Serving:
             same = layout == alone and count == demand.sequences
             return self.missing(demand._replace(sequences=count), alone, runtime if same else None)
 
-        each = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES) // case.sequences
+        each = runtime.bytes_of(*CACHES) // case.sequences
         return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1, each=each)
 
 

@@ -52,7 +52,7 @@ def share_warnings(served: Served) -> list[Warn]:
             f"start it with --max-num-seqs {limit} (sequence_slots), as is counted here"
         )
         found.append(Warn("fewer-sequences-than-default", message, "sequences"))
-    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
+    cache = runtime.bytes_of(*CACHES)
     if runtime.pool is not None and runtime.limit is not None and runtime.needed - cache > runtime.limit:
         message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
         found.append(Warn("share-too-small", message, "memory_fraction", WRONG))
