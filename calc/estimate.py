@@ -190,7 +190,7 @@ def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
     """
     changed = {**scenario, **repair.change}
     try:
-        report = estimate(changed, repairs=False, speed=False)
+        report = estimate(changed, repairs=False, speed=False, working=False)
     except ScenarioError:
         return None
     memory = report["memory"]

@@ -30,10 +30,10 @@ def by_size(values: Mapping[str, float], name: str, accelerator: Accelerator | N
     >>> by_size({"batched_tokens": 2048, "batched_tokens_large": 8192}, "batched_tokens", None)
     2048
     """
-    sized = [each for each in SIZES if f"{name}_{each}" in values]
-    size = size_of(values, accelerator) if sized else ""
-    own = [each for each in sized if size and SIZES.index(each) >= SIZES.index(size)]
-    return values[f"{name}_{own[0]}" if own else name]
+    for place, each in enumerate(SIZES):
+        if (own := f"{name}_{each}") in values and size_of(values, accelerator) in SIZES[: place + 1]:
+            return values[own]
+    return values[name]
 
 
 def attention_ranks(layout: Layout) -> int:

@@ -282,7 +282,8 @@ class Serving:
             return self.missing(demand._replace(sequences=count), alone, runtime if same else None)
 
         each = runtime.bytes_of(*CACHES) // case.sequences
-        return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1, each=each)
+        least = demand.sequences if layout == alone and missing(demand.sequences) <= 0 else 1
+        return most_that_fit(missing, 0, least, MOST_SEQUENCES - 1, each=each)
 
 
 def last(holds: Callable[[int], bool], guess: int = 1) -> int:
