@@ -5,6 +5,7 @@ engine's code sets, or that measurements gave, are coefficients of its entry in 
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
@@ -245,7 +246,7 @@ def corrected(case: Case, amounts: Iterable[Amount]) -> list[Amount]:
 
 def total(amounts: Iterable[Amount]) -> int:
     """Return the bytes of amounts."""
-    return sum([amount.bytes for amount in amounts])  # a list is sooner made than asked for one by one
+    return sum(map(attrgetter("bytes"), amounts))  # again and again, in a search
 
 
 def with_pool(
