@@ -69,47 +69,36 @@ def report_on(
     question: Question, serving: "Serving | None", *, repairs: bool, speed: bool = True, working: bool
 ) -> Report:
     """Return the report on a scenario of inference that was read, under its engine on its devices."""
-    reader, asked, demand, accelerator = question.reader, question.asked, question.demand, question.accelerator
-    layout = question.layout
+    asked, accelerator, layout = question.asked, question.accelerator, question.layout
     works = Runs(None, ())
     if serving is not None:
         works = runs_of(question)
         timed = speed and works.runs is not False
-        found = under_engine(serving, asked, demand, layout, most=question.most, timed=timed, working=working)
-        demand = found.demand
-        chunk = demand.batched_tokens if "batched_tokens" in reader.given else demand.sequences * demand.prompt_tokens
-        reader.filled["batched_tokens"] = found.prefill_tokens or chunk
+        found = under_engine(serving, asked, question.demand, layout, most=question.most, timed=timed, working=working)
     else:
-        found = without_engine(bare(demand, layout, accelerator, most=question.most))
-        demand = found.demand
-    for name, record in (("kv_cache", demand.keys), ("kv_cache_v", demand.values)):
-        reader.filled[name] = record.id
-    if isinstance(reader.filled["weights"], str) and reader.filled["weights"] != PUBLISHED:
-        reader.filled["weights"] = demand.weights.id
+        found = without_engine(bare(question.demand, layout, accelerator, most=question.most))
+    fill_in(question, found, by_engine=serving is not None)
     priced = None if question.devices else accelerator  # a price is that of one kind
     used = asked.pools.devices if asked.pools else layout.devices
     cost, cost_steps = costs(found.speed, priced, used, question.prices)
-    parts, steps = found.parts, list[Step]()
+    memory = memory_of(found)
+    steps = list[Step]()
     if working:
-        steps = [*(step for part in parts for step in part.steps), sum_step(parts), *found.speed_steps, *cost_steps]
-    memory: Report = {
-        "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
-        **found.memory,
-    }
-    if "fits" in memory:
-        memory["chance"] = chance_in(memory)
+        steps = [*(step for part in found.parts for step in part.steps), sum_step(found.parts)]
+        steps += [*found.speed_steps, *cost_steps]
     risks = [
+        *doubts(question.reader, layout.devices),
         *works.warnings(),
-        *warnings(demand, layout, accelerator, asked.context_limit),
+        *warnings(found.demand, layout, accelerator, asked.context_limit),
         *found.warnings,
-        *answer_warnings(question, demand, found.memory, found.speed),
+        *answer_warnings(question, found.demand, found.memory, found.speed),
     ]
     return {
-        "scenario": reader.filled,
-        "defaults": reader.defaults,
+        "scenario": question.reader.filled,
+        "defaults": question.reader.defaults,
         "model": {
-            **model_counts(asked.model_id, asked.model_name, demand.architecture, trained=0),
-            "weights": demand.weights.name,
+            **model_counts(asked.model_id, asked.model_name, found.demand.architecture, trained=0),
+            "weights": found.demand.weights.name,
         },
         "memory": memory,
         **works.as_dict(),
@@ -119,9 +108,32 @@ def report_on(
         **({"cold_start": found.cold_start} if found.cold_start else {}),
         "cost": cost,
         "steps": [step.as_dict() for step in steps],
-        "warnings": [warning.as_dict() for warning in (*doubts(reader, layout.devices), *risks)],
+        "warnings": [warning.as_dict() for warning in risks],
         "catalog": catalog().version,
     }
+
+
+def fill_in(question: Question, found: Found, *, by_engine: bool) -> None:
+    """Fill in what an answer alone says: the tokens of a pass over prompts, and the ids of number formats."""
+    filled, demand = question.reader.filled, found.demand
+    if by_engine:
+        said = "batched_tokens" in question.reader.given
+        chunk = demand.batched_tokens if said else demand.sequences * demand.prompt_tokens
+        filled["batched_tokens"] = found.prefill_tokens or chunk
+    filled["kv_cache"], filled["kv_cache_v"] = demand.keys.id, demand.values.id
+    if isinstance(filled["weights"], str) and filled["weights"] != PUBLISHED:
+        filled["weights"] = demand.weights.id
+
+
+def memory_of(found: Found) -> Report:
+    """Return what a report says of memory, with how likely it fits."""
+    memory: Report = {
+        "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in found.parts],
+        **found.memory,
+    }
+    if "fits" in memory:
+        memory["chance"] = chance_in(memory)
+    return memory
 
 
 def runs_of(question: Question) -> Runs:
@@ -167,6 +179,7 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
         fits=fits,
         needed=devices if isinstance(devices := memory.get("devices_needed"), int) else None,
         weights=sum(part.bytes for part in answer.parts if part.id == "weights"),
+        held=sum(part.bytes for part in answer.parts if part.id in ("weights", "kv_cache")),
     )
     given = question.reader.given
     asked_again = {"engine", "accelerator"} if given.get("engine") == USUAL else {"engine"}  # which a device decides
@@ -189,7 +202,7 @@ def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
     """
     changed = {**scenario, **repair.change}
     try:
-        report = estimate(changed, repairs=False, speed=False)
+        report = estimate(changed, repairs=False, speed=False, working=False)
     except ScenarioError:
         return None
     memory = report["memory"]

@@ -1,6 +1,7 @@
 """Parameters of a model, by block."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from calc.architecture.layers import Architecture
 from calc.architecture.prediction import parameters_prediction
@@ -80,9 +81,15 @@ def share_of(blocks: Mapping[str, int], names: Iterable[str]) -> float:
     return parameters_of(blocks, names) / sum(blocks.values())
 
 
+@lru_cache(maxsize=256)  # each answer about a model has the same
+def counts(architecture: Architecture) -> tuple[dict[str, int], int, int]:
+    """Return the parameters by block, those that one token uses, and those of multi-token prediction."""
+    return parameters_by_block(architecture), parameters_active(architecture), parameters_prediction(architecture)
+
+
 def model_counts(model_id: str, name: str, architecture: Architecture, *, trained: int) -> dict[str, object]:
     """Return what a report says of its model: names, layers, and parameters in all and by block."""
-    blocks = parameters_by_block(architecture)
+    blocks, active, predicting = counts(architecture)
     return {
         "id": model_id or None,
         "name": name,
@@ -91,9 +98,9 @@ def model_counts(model_id: str, name: str, architecture: Architecture, *, traine
         "layers": architecture.layer_count,
         "attention_layers": architecture.attention_layers,
         "parameters_total": sum(blocks.values()),
-        "parameters_active": parameters_active(architecture),
+        "parameters_active": active,
         "parameters_trainable": trained,
         "prediction_layers": architecture.prediction_layers,
-        "parameters_prediction": parameters_prediction(architecture),
-        "blocks": blocks,
+        "parameters_prediction": predicting,
+        "blocks": dict(blocks),
     }

@@ -27,7 +27,7 @@ def repeated_kinds(architecture: Architecture) -> tuple[Layer, ...]:
 
     Of kinds that differ in an indexer it is the one that has it: a predictor has no earlier layer to share with.
     """
-    order = [architecture.kinds[index] for index in reversed(architecture.pattern)]
+    order = [architecture.kinds[index] for index in dict.fromkeys(reversed(architecture.pattern))]
     attending = [kind for kind in order if kind.attention is not None]
     feeding = [kind for kind in order if kind.mlp_width]
     if not attending or not feeding:

@@ -70,7 +70,7 @@ class Catalog(Names):
         return self._records[key]
 
     def _found(self, kind: str, made: type[T], name: str, *, field: str) -> T:
-        record = self._record(kind, self.find(kind, name, field))
+        record = self._records.get((kind, name)) or self._record(kind, self.find(kind, name, field))
         assert isinstance(record, made)
         return record
 
@@ -230,7 +230,8 @@ class Catalog(Names):
 
     def accelerators(self) -> Iterator[Accelerator]:
         """Iterate over all accelerators."""
-        return (self.accelerator(entry_id) for entry_id in self.ids("accelerators"))
+        records = (self._record("accelerators", entry_id) for entry_id in self.ids("accelerators"))
+        return (record for record in records if isinstance(record, Accelerator))
 
     def claims(self) -> Iterator["Claim"]:
         """Iterate over all claims."""

@@ -7,7 +7,7 @@ are named: what is not made from another model before what is, the maker with mo
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from calc.catalog.carried import READ_LATE
@@ -43,6 +43,7 @@ class Reading(NamedTuple):
     variant: str = ""  # the repository whose words they are, where that is a variant of the entry
 
 
+@lru_cache(maxsize=8192)  # names of the catalogue are taken apart again for each name that is looked up
 def words_of(name: str) -> frozenset[str]:
     """Return the words of a name that tell models apart.
 

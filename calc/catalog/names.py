@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from calc.catalog.model_names import Reading as ModelReading
 
 MOST_LISTED = 40  # names in a message
+MOST_READ = 256  # names whose reading is remembered: one scenario has few, and its answers ask again and again
 
 
 def leading(entries: Mapping[str, Entry]) -> dict[str, str]:
@@ -29,6 +30,7 @@ class Names:
         self._finetunes = finetunes  # of models, where they are not in the tables: read once nothing else knows a name
         self.leading: dict[str, Mapping[str, str]] = {}  # by kind, as soon as a name is asked for
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
+        self.readings: dict[str, Reading | None] = {}  # of market names
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
@@ -119,6 +121,13 @@ class Names:
 
     def reading(self, name: str) -> "Reading | None":
         """Return which accelerator a market name is read as and which others it fits, None where it fits none."""
+        if name not in self.readings:
+            if len(self.readings) >= MOST_READ:
+                self.readings.clear()
+            self.readings[name] = self._read(name)
+        return self.readings[name]
+
+    def _read(self, name: str) -> "Reading | None":
         from calc.catalog.market_names import Reading, without_remarks  # only typed names need it
 
         listed = self.lookup("accelerators", name)

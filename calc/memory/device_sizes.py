@@ -30,9 +30,10 @@ def by_size(values: Mapping[str, float], name: str, accelerator: Accelerator | N
     >>> by_size({"batched_tokens": 2048, "batched_tokens_large": 8192}, "batched_tokens", None)
     2048
     """
-    size = size_of(values, accelerator)
-    names = (f"{name}_{each}" for each in SIZES[SIZES.index(size) :]) if size else ()
-    return next((values[each] for each in names if each in values), values[name])
+    for place, each in enumerate(SIZES):
+        if (own := f"{name}_{each}") in values and size_of(values, accelerator) in SIZES[: place + 1]:
+            return values[own]
+    return values[name]
 
 
 def attention_ranks(layout: Layout) -> int:

@@ -5,6 +5,7 @@ engine's code sets, or that measurements gave, are coefficients of its entry in 
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
@@ -52,20 +53,25 @@ class Runtime(NamedTuple):
     limit: int | None  # the share of it that `needed` may not exceed
     needed: int  # bytes that have to fit into the share for the demand to be served
     pool: int | None  # None where no share of the device is set aside
+    sequences: int = 0  # that vLLM is started for at most
 
     def scoped(self, *scopes: str) -> int:
         """Return the bytes of all amounts in the given scopes."""
-        return sum(amount.bytes for amount in self.amounts if amount.scope in scopes)
+        return total([amount for amount in self.amounts if amount.scope in scopes])
+
+    def bytes_of(self, *parts: str) -> int:
+        """Return the bytes of amounts with the given ids."""
+        return total([amount for amount in self.amounts if amount.id in parts])
 
     @property
     def device(self) -> int:
         """Bytes that the driver shows as used."""
-        return sum(amount.bytes for amount in self.amounts)
+        return total(self.amounts)
 
     @property
     def used(self) -> int:
         """Bytes that the demand itself uses: not what is set aside beyond it, or left alone."""
-        return sum(amount.bytes for amount in self.amounts if amount.id not in NOT_USED)
+        return total([amount for amount in self.amounts if amount.id not in NOT_USED])
 
     @property
     def usable(self) -> int | None:
@@ -240,7 +246,7 @@ def corrected(case: Case, amounts: Iterable[Amount]) -> list[Amount]:
 
 def total(amounts: Iterable[Amount]) -> int:
     """Return the bytes of amounts."""
-    return sum(amount.bytes for amount in amounts)
+    return sum(map(attrgetter("bytes"), amounts))  # again and again, in a search
 
 
 def with_pool(
@@ -259,7 +265,7 @@ def with_pool(
     Where the share does not hold the demand, the device is short of what it takes to have a share that does. `room` is
     the pool that holds the caches, where parts of it stand apart and one is full before the others.
     """
-    cache = total(amount for amount in amounts if amount.id in CACHES)
+    cache = total([amount for amount in amounts if amount.id in CACHES])
     if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
         pool = 0
     elif pool is not None and limit is not None:

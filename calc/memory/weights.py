@@ -51,14 +51,14 @@ def stored_tensors(stage: Stage, weights: ModelFormat) -> Iterator[tuple[Tensor,
     each tensor.
     """
     if isinstance(weights, Mixture):
-        yield from mixed_tensors(stage, weights)
-        return
+        return mixed_tensors(stage, weights)
     if isinstance(weights, Recipe):
-        yield from formats_of(stage.architecture, weights).of_stage(stage)
-        return
-    experts = stage.architecture.experts > 0
-    for tensor, count in stage.tensors():
-        yield tensor, count, weights if touched(tensor, weights, experts=experts) else sixteen_bit(weights)
+        return formats_of(stage.architecture, weights).of_stage(stage)
+    experts, plain = stage.architecture.experts > 0, sixteen_bit(weights)
+    return (
+        (tensor, count, weights if touched(tensor, weights, experts=experts) else plain)
+        for tensor, count in stage.tensors()
+    )
 
 
 @lru_cache(maxsize=4096)  # a search for what fits asks for the same stages again and again

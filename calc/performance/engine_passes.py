@@ -1,7 +1,7 @@
 """The passes of a demand under an engine: its coefficients, the devices of a layout, a host's part, and what drafts."""
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from calc.architecture.stages import Stage
@@ -47,26 +47,17 @@ def passes_of(
     `places` are the layers of each device where these are not alike.
     """
     if len(places) > 1:
-        each = [
-            passes_of(
-                demand=demand,
-                layout=layout if place == 0 else Layout(),  # what the stages send stands in the first one's passes
-                accelerator=device,
-                engine=engine,
-                era=era,
-                values=values,
-                attention=attention,
-                backend=backend,
-                placement=placement,
-                host=host if place == 0 else None,
-                places=((device, stage),),
-            )
-            for place, (device, stage) in enumerate(places)
-        ]
-        whole = [found for found in each if found is not None]
-        if len(whole) < len(each):
-            return None
-        return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
+        one = partial(
+            passes_of,
+            demand=demand,
+            engine=engine,
+            era=era,
+            values=values,
+            attention=attention,
+            backend=backend,
+            placement=placement,
+        )
+        return one_behind_another(one, layout, host, places=places, correction=correction)
     found = None
     triton = catalog().engine(engine).triton_experts(demand.architecture.family)
     if accelerator is not None and not placement.alone:
@@ -97,12 +88,8 @@ def passes_of(
         model, away = model.absorbing(), tuple(each.absorbing() for each in away)
     part = None
     if host is not None and placement.on_host:
-        part = HostPart(
-            models=away,
-            law=processor_law(host, values),
-            crossings=crossings(demand, placement),
-            pinned=host.pinned,
-        )
+        law, crossed = processor_law(host, values), crossings(demand, placement)
+        part = HostPart(models=away, law=law, crossings=crossed, pinned=host.pinned)
     passes = Passes(
         demand, layout, model, found, schedule=schedule, host=part, name=accelerator.id if accelerator else ""
     )
@@ -110,6 +97,30 @@ def passes_of(
     if demand.adapters is not None:
         passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
     return passes if demand.draft is None else with_drafter(passes, demand.draft, fuses=fuses)
+
+
+def one_behind_another(
+    one: Callable[..., Passes | None],
+    layout: Layout,
+    host: Host | None,
+    *,
+    places: tuple[tuple[Accelerator, Stage], ...],
+    correction: Correction,
+) -> Passes | None:
+    """Return the passes through devices that are not alike; what stages send, and the host's part, are the first's."""
+    found = [
+        one(
+            layout=Layout() if place else layout,
+            host=None if place else host,
+            accelerator=device,
+            places=((device, stage),),
+        )
+        for place, (device, stage) in enumerate(places)
+    ]
+    whole = [passes for passes in found if passes is not None]
+    if len(whole) < len(places):
+        return None
+    return whole[0]._replace(behind=tuple(whole[1:]), correction=correction)
 
 
 def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:

@@ -190,7 +190,7 @@ def data_groups(plan: Plan, stage: Stage) -> list[DataGroup]:
     """Return what all data-parallel ranks have alike, and the experts, of which fewer have the same."""
     layout = plan.layout
     ranks, fewer = layout.data * layout.context, max(1, layout.expert // layout.tensor)
-    total = plan.inventory(stage).total(stage)
+    total = plan.inventory(stage).total
     layers = max(stage.last - stage.first, 1)
     if fewer == 1:
         return [DataGroup(total, layers, plan.shard_ranks, ranks // plan.shard_ranks, names=(DATA, COPIES))]

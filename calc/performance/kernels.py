@@ -105,6 +105,8 @@ class Kernels(DeviceLaws):
             reading = self.vector_read_s(moved, law.read, n * k, kernel)
             return self.own.vector_start_s + blend(reading, 2.0 * m * n * k / law.rate, law.sharpness)
         seconds = product_s(law, m=m, k=k, flops=2.0 * rows * n * k, moved_bytes=moved)
+        if not self.own.vector_start_s and not self.own.vector_weights and self.asked == inf:
+            return seconds  # which has read them
         return max(seconds, self.own.vector_start_s + self.vector_read_s(moved, law.read, n * k, kernel))  # of few rows
 
     def vector_read_s(self, size_bytes: float, read: float, weights: float, kernel: str) -> float:

@@ -51,8 +51,10 @@ def own_kernels(
     """
 
     def of(name: str) -> float:
-        narrower = (values[key] for key in (f"{name}@{known}" for known in classes) if key in values)
-        return next(narrower, values.get(name, 0.0))
+        for known in classes:
+            if (key := f"{name}@{known}") in values:
+                return values[key]
+        return values.get(name, 0.0)
 
     numbers = {name: of(name) for name in OwnKernels._fields[1:-3]}
     walk = values.get(f"key_walk_s_{attention}", 0.0)

@@ -256,7 +256,7 @@ def offloaded(plan: Plan, stage: Stage) -> Pass:
         for kind, count in stage.kind_counts():
             found.append(Counted(HostCopy("Activations", float(kept_of(plan.tape(kind), plan))), count))
     if "parameters" in plan.offload:
-        total = plan.inventory(stage).total(stage)
+        total = plan.inventory(stage).total
         size = total.elements * plan.scheme.compute if plan.adapters is None else total.base_bytes
         found.append(Counted(HostCopy("Parameters", size / plan.degree(PARAMETERS)), 1))
     return tuple(found)

@@ -15,7 +15,7 @@ def updating(plan: Plan, stage: Stage, sent: Exchanges) -> dict[str, Pass]:
     update: Pass = (Counted(Pointwise("Optimizer", size, UPDATE_KERNELS), 1),)
     hosted: Pass = ()
     if "optimizer" in plan.offload:  # gradients go to the host, and what was updated comes back
-        trained_bytes = 2.0 * plan.inventory(stage).total(stage).trained * plan.scheme.compute
+        trained_bytes = 2.0 * plan.inventory(stage).total.trained * plan.scheme.compute
         hosted = update
         update = (Counted(HostCopy("Gradients and parameters", trained_bytes / plan.degree(OPTIMIZER)), 1),)
     return {"gathered": sent.gathered, "reduced": sent.reduced, "updated": update + sent.updated, "hosted": hosted}
@@ -35,7 +35,7 @@ def optimizer_bytes(plan: Plan, stage: Stage) -> float:
     Kernels of one operation each read and write what is updated once more, for its decay, and read the gradient once
     more, for the second moment.
     """
-    total, scheme = plan.inventory(stage).total(stage), plan.scheme
+    total, scheme = plan.inventory(stage).total, plan.scheme
     masters = total.updated * scheme.master if plan.adapters is None else 0
     weights = total.added_bytes if plan.adapters is not None else total.base_bytes
     size = 2.0 * total.state_bytes + 2.0 * masters + total.gradient_bytes + (1.0 if masters else 2.0) * weights

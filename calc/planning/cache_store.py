@@ -15,7 +15,7 @@ LINK = "ml-engineering-network"
 def stored(served: Served, store: CacheStore) -> Report:
     """Return the bytes of the room, and the tokens of all replicas that it holds."""
     devices, layout = served.layout.devices, served.layout
-    cache = sum(amount.bytes for amount in served.runtime.amounts if amount.id in CACHES)
+    cache = served.runtime.bytes_of(*CACHES)
     each = pool_tokens(served, store.size_bytes // devices, cache)
     return {"stored_cache_bytes": store.size_bytes, "stored_cache_tokens": each * layout.data}
 

@@ -64,16 +64,17 @@ class Wanted(NamedTuple):
     fits: bool  # so that it is tight, and other tight ones are no help
     needed: int | None = None  # devices, at least, where that is known
     weights: int = 0  # bytes of them on the fullest device, at least
+    held: int = 0  # bytes of weights and caches there
 
     @property
     def engine(self) -> Engine | None:
         """The engine, None for the mathematics alone."""
         return self.serving.engine if self.serving else None
 
-    def too_small(self, device: Accelerator) -> bool:
-        """Return whether the weights alone, divided as they are, are more than a device of a kind has."""
+    def too_small(self, device: Accelerator, size: int) -> bool:
+        """Return whether `weights` alone, or what is `held`, is more than a device of a kind has."""
         beside_host = self.serving is not None and self.serving.placement.on_host
-        return self.weights > device.capacity_bytes and not beside_host
+        return size > device.capacity_bytes and not beside_host
 
     def trial(self, demand: Demand, layout: Layout | None = None, serving: Serving | None = None) -> Trial:
         """Return what a change leaves, and what it lacks."""

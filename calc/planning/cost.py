@@ -1,6 +1,7 @@
 """What tokens cost: the rent of the devices and their electricity, for the time that the tokens take."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -81,6 +82,7 @@ def spreads(prices: Iterable[Price]) -> list[Spread]:
     return found
 
 
+@lru_cache(maxsize=512)  # each answer about a device asks for the same
 def rents(facts: Catalog, accelerator: Accelerator) -> list[Price]:
     """Return the middle ones of what sellers ask for a device by the hour, on demand where any does, by market.
 

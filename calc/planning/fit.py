@@ -37,10 +37,12 @@ def fewest(least: int, most: int, fitting: Callable[[int], T | None]) -> T | Non
     'enough on 17'
     """
     low, high = least - 1, least
-    while low < most and fitting(high) is None:
+    while low < most and (last := fitting(high)) is None:
         low, high = high, min(2 * high, most)
-    between = (fitting(count) for count in range(low + 1, high + 1)) if low < most else ()
-    return next((found for found in between if found is not None), None)
+    if low >= most:
+        return None
+    between = (fitting(count) for count in range(low + 1, high))
+    return next((found for found in between if found is not None), last)
 
 
 def most_sequences(demand: Demand, layout: Layout, capacity_bytes: int) -> int:

@@ -1,9 +1,11 @@
 """What would make it fit, by where it stands: another engine or layout, the host's memory, more or other devices."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import dropwhile
+from functools import lru_cache
 from math import ceil
 
+from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.memory.placement import ON_DEVICES, Placement
 from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Trial, Wanted, under
@@ -155,21 +157,28 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     Where the one with the most memory does not hold it, none does.
     """
     device, layout = wanted.accelerator, wanted.layout
-    others = [
-        other
-        for other in wanted.facts.accelerators()
-        if (other.vendor, other.segment) == (device.vendor, device.segment)
-        and other.capacity_bytes > device.capacity_bytes
-        and (layout.devices == 1 or other.sold_in_multiples)
-        and wanted.able(wanted.engine, wanted.demand.weights, other)
-    ]
-    others.sort(key=lambda item: (item.capacity_bytes, item.released))
-    if not others or wanted.too_small(others[-1]) or not trial_on(wanted, others[-1]).fits:
+
+    def is_able(other: Accelerator) -> bool:
+        return wanted.able(wanted.engine, wanted.demand.weights, other)
+
+    found = of_kind(wanted.facts, device.vendor, device.segment)
+    larger = found[bisect_right(found, device.capacity_bytes, key=lambda other: other.capacity_bytes) :]
+    others = [other for other in larger if layout.devices == 1 or other.sold_in_multiples]
+    largest = next(filter(is_able, reversed(others)), None)
+    if largest is None or wanted.too_small(largest, wanted.held) or not trial_on(wanted, largest).fits:
         return
     left_out: dict[str, object] = {"memory_limit": None, "display": None} if is_limited(wanted) else {}
-    for other in dropwhile(wanted.too_small, others):
-        change = {"accelerator": other.id, **left_out}
-        yield from wanted.fitting(trial_on(wanted, other), change, f"Take {other.name}", HARDWARE)
+    for other in others:
+        if not wanted.too_small(other, wanted.held) and is_able(other):
+            change = {"accelerator": other.id, **left_out}
+            yield from wanted.fitting(trial_on(wanted, other), change, f"Take {other.name}", HARDWARE)
+
+
+@lru_cache(maxsize=64)
+def of_kind(facts: Catalog, vendor: str, segment: str) -> list[Accelerator]:
+    """Return a maker's devices of a kind, those with the least memory first."""
+    found = [other for other in facts.accelerators() if (other.vendor, other.segment) == (vendor, segment)]
+    return sorted(found, key=lambda other: (other.capacity_bytes, other.released))
 
 
 def is_limited(wanted: Wanted) -> bool:

@@ -45,7 +45,7 @@ def repairs(wanted: Wanted) -> Iterator[Repair]:
     most is no help, and what leaves it tight neither.
     """
     kinds = KINDS[: KINDS.index(of_experts)] if wanted.fits else KINDS
-    if wanted.too_small(wanted.accelerator):
+    if wanted.too_small(wanted.accelerator, wanted.weights):
         kinds = tuple(kind for kind in kinds if kind not in BESIDE_WEIGHTS)
     for kind in kinds if wanted.runs else STARTING:
         yield from offered(kind(wanted), MOST_OFFERED.get(kind, 1), tight=not wanted.fits)

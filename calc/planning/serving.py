@@ -113,16 +113,25 @@ class Serving:
         """Return the stages that can differ with their runtimes; the same is often asked again of the last demand."""
         last = self.last
         if last is None or last[0] is not demand or last[1] is not self.engine or last[2] != layout:
-            cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
-            self.last = last = demand, self.engine, layout, [(case, run(case)) for case in cases]
+            self.last = last = demand, self.engine, layout, self.runtimes(demand, layout)
         return last[3]
+
+    def runtimes(self, demand: Demand, layout: Layout) -> list[tuple[Case, Runtime]]:
+        """Return the same, asked once: a search leaves what `loaded` was asked of last."""
+        cases = (self.case(demand, layout, stage) for stage in self.stages(demand, layout))
+        return [(case, run(case)) for case in cases]
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
         """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
 
         Of devices that are not alike it is the one with the least room, whatever it holds.
         """
-        found = self.loaded(demand, layout)
+        return self.fullest_of(self.loaded(demand, layout))
+
+    def fullest_of(self, found: list[tuple[Case, Runtime]]) -> tuple[Case, Runtime]:
+        """Return the same of stages that have their runtimes."""
+        if len(found) == 1:
+            return found[0]
         if self.devices:
             return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
@@ -196,7 +205,7 @@ class Serving:
 
     def missing(self, demand: Demand, layout: Layout, fullest: Runtime | None = None) -> int:
         """Return the bytes missing on the fullest device, or on the host if more are missing there."""
-        device = (fullest or self.fullest(demand, layout)[1]).missing
+        device = (fullest or self.fullest_of(self.runtimes(demand, layout))[1]).missing
         known = self.host.memory_bytes if self.host else None
         return device if known is None else max(device, self.host_bytes(demand) - known)
 
@@ -209,7 +218,7 @@ class Serving:
         """Return whether a layout serves the demand."""
         if self.overfull(demand, layout) or not self.fits_host(demand):
             return False
-        return self.fullest(demand, layout)[1].fits is True
+        return all(run(self.case(demand, layout, stage)).fits for stage in self.stages(demand, layout))
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
         """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
@@ -272,8 +281,9 @@ class Serving:
             same = layout == alone and count == demand.sequences
             return self.missing(demand._replace(sequences=count), alone, runtime if same else None)
 
-        each = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES) // case.sequences
-        return most_that_fit(missing, 0, 1, MOST_SEQUENCES - 1, each=each)
+        each = runtime.bytes_of(*CACHES) // case.sequences
+        least = demand.sequences if layout == alone and missing(demand.sequences) <= 0 else 1
+        return most_that_fit(missing, 0, least, MOST_SEQUENCES - 1, each=each)
 
 
 def last(holds: Callable[[int], bool], guess: int = 1) -> int:

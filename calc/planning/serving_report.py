@@ -70,7 +70,7 @@ def amount_steps(amount: Amount, steps: list[Step]) -> list[Step]:
 
 def serving_totals(served: Served) -> Report:
     """Return the three totals that people read, each with its range of 80 %."""
-    logits = sum(amount.bytes for amount in served.runtime.amounts if amount.id == "logits")
+    logits = served.runtime.bytes_of("logits")
     report: Report = {"phase": "head" if logits else "layer"}
     for name, scopes in TOTALS.items():
         value = served.runtime.scoped(*scopes)
@@ -158,7 +158,7 @@ def cache_pool(served: Served) -> tuple[int, int]:
 def stage_pool(served: Served) -> tuple[int, int]:
     """Return the same of the stage that is asked about; nothing where nothing is kept of a sequence."""
     runtime = served.runtime
-    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
+    cache = runtime.bytes_of(*CACHES)
     if not cache:
         return 0, 0
     pool = max((runtime.limit or 0) - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
@@ -171,7 +171,7 @@ def state_slots(served: Served) -> float:
     Each is let in with room for all of its states, however short it is.
     """
     runtime, values = served.runtime, served.serving.engine.values
-    state = sum(amount.bytes for amount in runtime.amounts if amount.id == "recurrent_state")
+    state = runtime.bytes_of("recurrent_state")
     if not state or "state_pool_share" not in values or runtime.pool is None:
         return inf
     return values["state_pool_share"] * runtime.pool * served.case.sequences // (values["states_held"] * state)
@@ -193,7 +193,7 @@ def serving_fit(served: Served, *, fewest: bool = True) -> Report:
         "kv_pool_bytes_range": pool_range(served, pool),
         "kv_pool_tokens": tokens,
         "max_sequences": bounded(served),
-        "sequence_limit": fewer_sequences(served.case),
+        "sequence_limit": fewer_sequences(served.case, runtime),
     }
     if fewest:
         needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)

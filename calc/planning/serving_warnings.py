@@ -43,7 +43,7 @@ def share_warnings(served: Served) -> list[Warn]:
     """Return whether the engine's share of the device is too small as its defaults are."""
     engine, runtime, case = served.serving.engine, served.runtime, served.case
     found = []
-    if limit := fewer_sequences(case):
+    if limit := fewer_sequences(case, runtime):
         usual, why = default_sequences(engine, case.accelerator), "its sampler leaves no room for this cache"
         if state_block(case):
             why = f"it does not start, as each needs a block of states and the cache has {limit:,}"
@@ -52,7 +52,7 @@ def share_warnings(served: Served) -> list[Warn]:
             f"start it with --max-num-seqs {limit} (sequence_slots), as is counted here"
         )
         found.append(Warn("fewer-sequences-than-default", message, "sequences"))
-    cache = sum(amount.bytes for amount in runtime.amounts if amount.id in CACHES)
+    cache = runtime.bytes_of(*CACHES)
     if runtime.pool is not None and runtime.limit is not None and runtime.needed - cache > runtime.limit:
         message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
         found.append(Warn("share-too-small", message, "memory_fraction", WRONG))

@@ -2,7 +2,6 @@
 
 from calc.architecture.stages import Stage
 from calc.derivation import Step
-from calc.memory.engines.vllm import sequence_limit
 from calc.memory.engines.vllm_graphs import captured
 from calc.memory.weights import stage_weights_bytes
 from calc.performance.cold_start import Start, beginnings, start_steps
@@ -22,7 +21,7 @@ def cold_start(served: Served, start: Start) -> tuple[Report, list[Step]]:
         group=demand.group,
     )
     known = "cold_start_s" in engine.values
-    limit = sequence_limit(served.case) if known else 0
+    limit = served.runtime.sequences if known else 0
     found = beginnings(
         engine.values,
         start,

@@ -66,13 +66,14 @@ def divided(plan: Plan, devices: int, part: Layout) -> Plan | None:
     )
 
 
-def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> Layout | None:
+def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog, *, fits: bool) -> Layout | None:
     """Return the layout of the fewest devices on which the run fits; None if `MOST_DEVICES` do not.
 
     The devices are divided as `divided` says; where the model is divided otherwise in the plan, in that way too.
+    `fits` says whether the run fits as it is planned.
     """
 
-    def fits(asked: Plan | None) -> bool:
+    def holds(asked: Plan | None) -> bool:
         if asked is None or (asked.in_backward and asked.accumulation > 1):
             return False
         found = fullest_within(asked, capacity_bytes)
@@ -80,8 +81,8 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog) -> Layout | 
 
     own = plan.layout._replace(data=1)
     ways = [Layout()] if own.devices == 1 or not plan.stage_of_zero or own.expert > 1 else [Layout(), own]
-    found = [fewest(plan, part, fits) for part in ways]
-    if fits(plan):
+    found = [fewest(plan, part, holds) for part in ways]
+    if fits:
         found.append(plan.layout)
     layouts = [layout for layout in found if layout is not None]
     return min(layouts, key=lambda layout: layout.devices, default=None)

@@ -21,7 +21,7 @@ def draw(**scenario: object) -> Plot:
     step = step_time(prepared, catalog().training_step.values)
     devices = asked.plan.layout.devices
     where = f"{f'{devices} × ' if devices > 1 else ''}{asked.accelerator.name}"
-    caption = f"A step on the slowest stage: {asked.model_name} on {where}. All layers and micro-batches together"
+    caption = f"A step on the slowest stage: {asked.model.name} on {where}. All layers and micro-batches together"
     return timeline({"Step": line_of(step)}, caption=caption)
 
 

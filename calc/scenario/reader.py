@@ -15,6 +15,9 @@ MOST_LEVELS = 32  # no config nests as deep
 class Reader:
     """Takes the fields out of a scenario, one method a kind of value, and keeps what was filled in."""
 
+    usual: Mapping[str, object] = DEFAULTS
+    presets: Mapping[str, object] = {}  # what is done where nothing is said, before what is usual
+
     def __init__(self, scenario: Mapping[str, object]) -> None:
         if not isinstance(scenario, Mapping):
             raise ScenarioError("", "a scenario is an object of fields; needed is at least model")
@@ -37,11 +40,12 @@ class Reader:
     def take(self, name: str, default: object = None) -> object:
         """Return the field's value, or its default, and note which."""
         if name in self.given:
-            self.filled[name] = self.given[name]
-        else:
-            self.filled[name] = DEFAULTS.get(name) if default is None else default
-            self.defaults.append(name)
-        return self.filled[name]
+            value = self.filled[name] = self.given[name]
+            return value
+        usual = self.usual.get(name) if default is None else default
+        value = self.filled[name] = self.presets.get(name, usual)
+        self.defaults.append(name)
+        return value
 
     def choice(self, name: str, allowed: tuple[str, ...], default: str | None = None) -> str:
         """Return the field as one of the words allowed."""

@@ -8,7 +8,7 @@ from calc.memory.training.loss import CHUNKED, FUSED
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.moments import Timeline
 from calc.memory.training.plan import FULL, GRADIENTS, NO_CHECKPOINTS, OPTIMIZER, PARAMETERS, SELECTIVE, Plan
-from calc.memory.training.reserve import totals
+from calc.memory.training.reserve import device_total
 from calc.memory.training.states import FACTORED
 from calc.planning.chance import sure_bytes
 from calc.planning.fit import most_that_fit
@@ -73,7 +73,7 @@ def size_of(plan: Plan, facts: Catalog) -> Size:
 
 def sized(plan: Plan, found: tuple[Timeline, list[Timeline]], facts: Catalog) -> Size:
     """Return what a plan takes, of which `fullest` found the steps."""
-    device = totals(plan, found[0], facts).device
+    device = device_total(plan, found[0], facts)
     sure = sure_bytes(needed_bytes=device.typical, upper_bytes=device.high - device.typical)
     return Size(device.typical, sure, hosted_bytes(plan, found[1]))
 
@@ -239,11 +239,10 @@ def of_devices(plan: Plan, scenario: Scenario) -> Iterator[Change]:
     layout = plan.layout
     alone = layout.tensor == layout.pipeline == 1
     if plan.stage_of_zero or alone:
-        part = layout.devices // layout.data
+        part, degrees = layout.devices // layout.data, layout._asdict()
         for data in (ranks for ranks in MACHINES if ranks > layout.data and ranks * part <= MOST_DEVICES):
-            wider = layout._replace(data=data)
-            fields: dict[str, object] = {"parallelism": wider._asdict(), "accelerators": wider.devices}
-            what = f"Use {show_count(wider.devices)} devices"
+            fields: dict[str, object] = {"parallelism": {**degrees, "data": data}, "accelerators": data * part}
+            what = f"Use {show_count(data * part)} devices"
             if not plan.stage_of_zero:
                 fields["sharding"] = "zero-3"
                 what += " and FSDP"

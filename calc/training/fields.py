@@ -117,22 +117,19 @@ DEFAULTS: dict[str, object] = {
 class TrainingReader(Reader):
     """Takes the fields of a training scenario."""
 
+    usual = DEFAULTS
+
     def __init__(self, scenario: Mapping[str, object]) -> None:
         if not isinstance(scenario, Mapping):
             raise ScenarioError("", "a scenario is an object of fields; needed is at least model")
         self.given = {name: value for name, value in scenario.items() if value is not None}
         self.filled = {}
         self.defaults = []
-        self.presets: dict[str, object] = {}  # what the framework does where nothing is said
+        self.presets: dict[str, object] = {}  # what the framework does
         for name in self.given:
             if name not in FIELDS:
                 hint = nearest(str(name), FIELDS)
                 raise WrongValueError(str(name), f"is not a field of training{hint}; fields are {', '.join(FIELDS)}")
-
-    def take(self, name: str, default: object = None) -> object:
-        """Return the field's value, what its framework does, or its default, and note which."""
-        usual = DEFAULTS.get(name) if default is None else default
-        return super().take(name, self.presets.get(name, usual))
 
     def flag(self, name: str, default: bool | None = None) -> bool:
         """Return the field as true or false."""

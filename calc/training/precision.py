@@ -1,5 +1,7 @@
 """The types of a training run: what weights, adapters and gradients are kept in, and what ranks exchange."""
 
+from functools import lru_cache
+
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture, NumberFormat
 from calc.errors import ScenarioError
@@ -18,6 +20,7 @@ def usual_precision(reader: TrainingReader, facts: Catalog) -> str:
     return precision_on(facts.accelerator(name), usual, framework=str(framework) if framework else None, facts=facts)
 
 
+@lru_cache(maxsize=256)  # each change of a run asks for the same
 def precision_on(device: Accelerator, usual: str, *, framework: str | None, facts: Catalog) -> str:
     """Return the precision of a device where nobody says it: what is usual, FP16 without BF16, or else FP32."""
     narrow = "fp16" in device.facts and "bf16" not in device.facts

@@ -68,9 +68,7 @@ class Asked(NamedTuple):
     """A training scenario, read."""
 
     plan: Plan
-    model_id: str
-    model_name: str
-    context_limit: int | None
+    model: ReadModel
     accelerator: Accelerator | None
     reader: TrainingReader
     filled: dict[str, object]
@@ -95,9 +93,7 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     accelerator = read_accelerator(reader, facts)
     return Asked(
         plan=plan,
-        model_id=model.id,
-        model_name=model.name,
-        context_limit=model.context_tokens,
+        model=model,
         accelerator=accelerator,
         reader=reader,
         filled=reader.filled,
@@ -110,8 +106,11 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
 
 
 def read_trained(reader: TrainingReader, facts: Catalog) -> ReadModel:
-    """Return the model; raises ScenarioError for one whose training is not modelled."""
-    model = read_model(reader.take("model"), facts)
+    """Return the model, of a change the one that was read; raises ScenarioError where training it is not modelled."""
+    value = reader.take("model")
+    if isinstance(value, ReadModel):
+        return value
+    model = read_model(value, facts)
     if model.architecture.convolves:
         raise ScenarioError(
             "model", f"{model.name}: what training of layers on grids of their own keeps is not modelled"

@@ -227,7 +227,7 @@ def room(scenario: Scenario) -> Room:
     facts = catalog()
     plan, capacity, own = start(scenario, facts)
     surely = own.least(surely=True) <= capacity
-    limit = read_training(scenario, facts).context_limit
+    limit = read_training(scenario, facts).model.context_tokens
 
     def of_micro_batch(count: int) -> int:
         return size_of(plan._replace(micro_batch=count), facts).least(surely=surely)

@@ -36,7 +36,7 @@ def training_report(
         parts = [part._replace(steps=()) for part in parts]
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
     if working and asked.accelerator is not None:
-        needed = devices_needed(plan, asked.accelerator.capacity_bytes, facts)
+        needed = devices_needed(plan, asked.accelerator.capacity_bytes, facts, fits=memory["fits"] is True)
         memory["devices_needed"] = needed.devices if needed else None
         memory["devices_needed_parallelism"] = needed._asdict() if needed else None
     works = works_of(asked, facts)
@@ -48,12 +48,12 @@ def training_report(
         from calc.training.changes import sized
         from calc.training.repairs import listed_repairs  # a run that fits needs none
 
-        by_id = {**scenario, "model": asked.filled["model"]}  # which is found at once, at every trial
-        listed = listed_repairs(by_id, plan, asked.accelerator.capacity_bytes, sized(plan, (widest, by_stage), facts))
+        read = {**scenario, "model": asked.model}  # not anew at every trial
+        listed = listed_repairs(read, plan, asked.accelerator.capacity_bytes, sized(plan, (widest, by_stage), facts))
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
-        "model": model_counts(asked.model_id, asked.model_name, plan.architecture, trained=trainable(asked, widest)),
+        "model": model_counts(asked.model.id, asked.model.name, plan.architecture, trained=trainable(asked, widest)),
         "memory": {
             "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in parts],
             **memory,
@@ -79,7 +79,7 @@ def risks(asked: Asked, facts: Catalog) -> list[Warn]:
     doubts = name_doubts(asked.reader, facts, asked.plan.layout.devices)
     return [
         *doubts,
-        *warnings(asked.plan, asked.context_limit, asked.accelerator),
+        *warnings(asked.plan, asked.model.context_tokens, asked.accelerator),
         *expert_warnings(asked.plan, asked.filled.get("framework")),
     ]
 
@@ -103,10 +103,10 @@ def trainable(asked: Asked, timeline: Timeline) -> int:
     """Return the trained parameters of the whole model: all, or adapters and what is trained beside them."""
     plan = asked.plan
     if plan.layout.tensor == plan.layout.pipeline == plan.layout.expert == 1:
-        return timeline.inventory.total(timeline.stage).trained
+        return timeline.inventory.total.trained
     whole = plan._replace(layout=plan.layout._replace(tensor=1, pipeline=1, expert=1))
     stage = stages(plan.architecture, 1)[0]
-    return whole.inventory(stage).total(stage).trained
+    return whole.inventory(stage).total.trained
 
 
 def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes: Totals, facts: Catalog) -> Report:

@@ -287,23 +287,23 @@ def sized(monkeypatch: pytest.MonkeyPatch, size: dict[int, int], stays: int = 0)
 def test_devices_that_a_run_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fewest of a search, of the plan's own division, and of the plan as it stands."""
     sized(monkeypatch, {count: 1200 // count for count in range(1, 5000)})
-    assert devices_needed(plan(stage_of_zero=3), 100, catalog()) == Layout(data=12)
-    assert devices_needed(plan(), 100, catalog()) == Layout(tensor=8, pipeline=2)
+    assert devices_needed(plan(stage_of_zero=3), 100, catalog(), fits=False) == Layout(data=12)
+    assert devices_needed(plan(), 100, catalog(), fits=False) == Layout(tensor=8, pipeline=2)
     own = plan(stage_of_zero=3, layout=Layout(tensor=5, data=9))
-    assert devices_needed(own, 100, catalog()) == Layout(data=12)
+    assert devices_needed(own, 100, catalog(), fits=True) == Layout(data=12)
     stated = plan(layout=Layout(tensor=4, pipeline=3))
-    assert devices_needed(stated, 100, catalog()) == Layout(tensor=4, pipeline=3)
-    assert devices_needed(stated, 99, catalog()) == Layout(tensor=8, pipeline=2)
+    assert devices_needed(stated, 100, catalog(), fits=True) == Layout(tensor=4, pipeline=3)
+    assert devices_needed(stated, 99, catalog(), fits=False) == Layout(tensor=8, pipeline=2)
 
 
 def test_runs_that_no_number_of_devices_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where what stays is too much, and where gradients that leave at once should add up."""
     sized(monkeypatch, dict.fromkeys(range(1, 5000), 50), stays=101)
-    assert devices_needed(plan(stage_of_zero=3), 100, catalog()) is None
+    assert devices_needed(plan(stage_of_zero=3), 100, catalog(), fits=False) is None
     sized(monkeypatch, dict.fromkeys(range(1, 5000), 50), stays=100)
-    assert devices_needed(plan(stage_of_zero=3), 100, catalog()) == Layout()
-    assert devices_needed(plan(stage_of_zero=3, in_backward=True, accumulation=2), 100, catalog()) is None
-    assert devices_needed(plan(stage_of_zero=3, in_backward=True), 100, catalog()) == Layout()
+    assert devices_needed(plan(stage_of_zero=3), 100, catalog(), fits=False) == Layout()
+    assert devices_needed(plan(stage_of_zero=3, in_backward=True, accumulation=2), 100, catalog(), fits=False) is None
+    assert devices_needed(plan(stage_of_zero=3, in_backward=True), 100, catalog(), fits=False) == Layout()
 
 
 def test_a_part_that_only_its_own_division_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,9 +313,9 @@ def test_a_part_that_only_its_own_division_holds(monkeypatch: pytest.MonkeyPatch
     )
     monkeypatch.setattr(training_fit, "device_bytes", lambda *_: 100)
     own = plan(stage_of_zero=3, layout=Layout(tensor=2, data=4))
-    assert devices_needed(own, 100, catalog()) == Layout(tensor=2)
+    assert devices_needed(own, 100, catalog(), fits=False) == Layout(tensor=2)
     experts = own._replace(layout=Layout(tensor=2, data=4, expert=2))
-    assert devices_needed(experts, 100, catalog()) == experts.layout
+    assert devices_needed(experts, 100, catalog(), fits=True) == experts.layout
 
 
 @pytest.mark.parametrize(("name", "several"), [("h100-sxm-80gb", True), ("rtx-4090", True), ("m4-max-64gb", False)])

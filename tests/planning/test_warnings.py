@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from calc import estimate
+from calc.memory.runtime import ALLOCATED, Amount, Runtime
 from calc.planning.serving_warnings import share_warnings
 
 LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm"}
@@ -109,10 +110,10 @@ def test_nothing_to_warn_of(scenario: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("needed", "warned"), [(1200, False), (1201, True)])
 def test_a_share_that_just_holds_a_pass(needed: int, warned: bool) -> None:
     """Of 1,000 bytes beside a cache of 200: what needs as many has its share, what needs one more has not."""
-    amounts = [SimpleNamespace(id="kv_cache", bytes=150), SimpleNamespace(id="recurrent_state", bytes=50)]
+    amounts = Amount("kv_cache", "", 150, ALLOCATED), Amount("recurrent_state", "", 50, ALLOCATED)
     served: Any = SimpleNamespace(
         serving=SimpleNamespace(engine=SimpleNamespace(id="sglang", name="SGLang")),
-        runtime=SimpleNamespace(amounts=amounts, pool=0, limit=1000, needed=needed),
+        runtime=Runtime(amounts, capacity=2000, limit=1000, needed=needed, pool=0),
         case=SimpleNamespace(slots=None, engine=SimpleNamespace(id="sglang")),
     )
     assert [warning.code for warning in share_warnings(served)] == ["share-too-small"] * warned

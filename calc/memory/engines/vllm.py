@@ -39,7 +39,7 @@ def vllm(case: Case) -> Runtime:
     found = start_of(case)
     state = case.budget.recurrent_state + found.apart
     amounts = held_amounts(case, weights=found.weights, cache=found.cache, state=state) + found.step.all
-    return with_pool(
+    runtime = with_pool(
         case,
         amounts,
         pool=None if found.limit is None else max(found.limit - found.fixed, 0),
@@ -49,6 +49,7 @@ def vllm(case: Case) -> Runtime:
         template="max({} − {} − {}, 0)",
         room=found.sequences * state_block(case),
     )
+    return runtime._replace(sequences=found.sequences)
 
 
 class Start(NamedTuple):
@@ -132,16 +133,11 @@ def paged_block(*, stage: Stage, keys: NumberFormat, values: NumberFormat, activ
     return pages.page_bytes * pages.shared_layers
 
 
-def sequence_limit(case: Case) -> int:
-    """Return `max_num_seqs`: as stated, or what vLLM is counted with where its default does not start."""
-    return start_of(case).sequences
-
-
-def fewer_sequences(case: Case) -> int | None:
+def fewer_sequences(case: Case, runtime: Runtime) -> int | None:
     """Return the sequences that vLLM is counted with where its default does not start, None where it does."""
     if case.engine.id != "vllm" or case.slots is not None:
         return None
-    limit = sequence_limit(case)
+    limit = runtime.sequences
     return limit if limit < default_sequences(case.engine, case.accelerator) else None
 
 

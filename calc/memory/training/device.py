@@ -32,7 +32,7 @@ class Device:
         self.plan, self.stage, self.position = plan, stage, position
         self.batch, self.numerics = plan.batch, plan.numerics
         self.inventory = plan.inventory(stage)
-        self.total = self.inventory.total(stage)
+        self.total = self.inventory.total
         self.static, self.host = self.stays()
         self.moments: list[Moment] = []
         self.earlier = 0  # of the step before, what its operations have not released
@@ -154,8 +154,8 @@ class Device:
         if not plan.tables_apart:
             units += (self.inventory.embedding, self.inventory.head)
         if plan.adapters is None:
-            return sum(unit.elements for unit in units) * plan.gather_bytes
-        return sum(unit.base_bytes + unit.added_bytes for unit in units)
+            return sum([unit.elements for unit in units]) * plan.gather_bytes
+        return sum([unit.base_bytes + unit.added_bytes for unit in units])
 
     @property
     def root_gradients(self) -> int:
@@ -208,7 +208,7 @@ class Device:
             return IN_PLACE if megatron else DIVIDED
         return NARROW if plan.scheme.id == "fp16-mixed" and not self.stage.architecture.wide_logits else FULL
 
-    @property
+    @cached_property
     def logits(self) -> Logits:
         """The logits of one micro-batch on this device; tensor-parallel ranks divide the vocabulary."""
         plan, architecture = self.plan, self.stage.architecture

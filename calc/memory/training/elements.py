@@ -5,7 +5,7 @@ from math import prod
 from typing import NamedTuple
 
 from calc.architecture.identity import Same
-from calc.architecture.layers import Layer
+from calc.architecture.layers import Architecture, Layer
 from calc.architecture.stages import Stage, local_share
 from calc.architecture.tensors import Tensor, linear
 from calc.catalog.records import NumberFormat
@@ -127,13 +127,7 @@ class Inventory(NamedTuple):
     head: Held
     table: int  # elements of the local token table
     tied: bool  # the output matrix is the embedding, on the same device
-
-    def total(self, stage: Stage) -> Held:
-        """Return all of the stage together."""
-        total = self.embedding.plus(self.head).plus(self.shared)
-        for kind, count in stage.kind_counts():
-            total = total.plus(self.of(kind), count)
-        return total
+    total: Held  # all of the stage together
 
     def of(self, kind: Layer) -> Held:
         """Return what one layer of a kind holds."""
@@ -156,9 +150,18 @@ def held_together(
     return total
 
 
-def take_inventory(*, stage: Stage, method: Method, tensor_parallel: int, expert_parallel: int) -> Inventory:
-    """Return what a device of the stage holds."""
-    architecture = stage.architecture
+@lru_cache(maxsize=128)  # most of what repairs change leaves it as it is
+def take_inventory(
+    architecture: Same[Architecture],
+    *,
+    first: int,
+    last: int,
+    method: Method,
+    tensor_parallel: int,
+    expert_parallel: int,
+) -> Inventory:
+    """Return what a device of a stage holds, whose layers are those of an architecture from `first` to `last`."""
+    stage = Stage(architecture.value, first, last)
 
     def together(tensors: tuple[Tensor, ...], shared: bool | None = None) -> Held:
         return held_together(Same(tensors), method, tensor_parallel, expert_parallel, shared=shared)
@@ -168,16 +171,22 @@ def take_inventory(*, stage: Stage, method: Method, tensor_parallel: int, expert
     for kind in kinds:
         if any(tensor.shared for tensor in kind.tensors):
             common = common.plus(together(kind.tensors, True))
-    table = architecture.embeddings[0]
-    head = together(architecture.head) if stage.is_last else Held()
-    if stage.is_last and architecture.tied and not stage.is_first:
+    table, tied = stage.architecture.embeddings[0], stage.architecture.tied
+    head = together(stage.architecture.head) if stage.is_last else Held()
+    if stage.is_last and tied and not stage.is_first:
         head = head.plus(held(table, method, tensor_parallel, expert_parallel))
     copies, shape = local_share(table, tensor_parallel, expert_parallel)
+    embedding = together(stage.architecture.embeddings) if stage.is_first else Held()
+    layers = [(kind, together(kind.tensors, False), count) for kind, count in stage.kind_counts()]
+    total = embedding.plus(head).plus(common)
+    for _, group, count in layers:
+        total = total.plus(group, count)
     return Inventory(
-        layers=tuple((kind, together(kind.tensors, False)) for kind in kinds),
+        layers=tuple((kind, group) for kind, group, _ in layers),
         shared=common,
-        embedding=together(architecture.embeddings) if stage.is_first else Held(),
+        embedding=embedding,
         head=head,
         table=copies * prod(shape),
-        tied=architecture.tied and stage.is_first and stage.is_last,
+        tied=tied and stage.is_first and stage.is_last,
+        total=total,
     )

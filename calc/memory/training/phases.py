@@ -45,8 +45,8 @@ class Step(Device):
             virtual_stages=plan.virtual_stages,
         )
         alive = self.kept_bytes(held)
-        outliving = sum(self.layers[index].outliving for index in self.pattern)
-        self.earlier = 0 if plan.checkpointing == "full" else outliving
+        if plan.checkpointing != "full":
+            self.earlier = sum([self.layers[index].outliving for index in self.pattern])
         if self.pattern:
             self.forward_moment(alive)
         done = self.head_moments(alive[-1]) if stage.is_last else 0

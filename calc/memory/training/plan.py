@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from calc.architecture.identity import Same
 from calc.architecture.layers import Architecture, Layer
 from calc.architecture.stages import Stage, stages
 from calc.memory.budget import Layout
@@ -117,7 +118,9 @@ class Plan(NamedTuple):
     def inventory(self, stage: Stage) -> Inventory:
         """Return what a device of a stage holds before sharding."""
         return take_inventory(
-            stage=stage,
+            Same(stage.architecture),
+            first=stage.first,
+            last=stage.last,
             method=self.method,
             tensor_parallel=self.layout.tensor,
             expert_parallel=self.layout.expert,

@@ -66,9 +66,18 @@ def totals(plan: Plan, timeline: Timeline, facts: Catalog) -> Totals:
 
     Each has its range.
     """
-    suffix = "" if plan.stated else "-open"
     sizes = zip(FIGURES, figures(plan, timeline, facts), strict=True)
-    return Totals(*(ranged(size, timeline.stays, f"training-{name}{suffix}", facts) for name, size in sizes))
+    return Totals(*(ranged(size, timeline.stays, range_name(plan, name), facts) for name, size in sizes))
+
+
+def device_total(plan: Plan, timeline: Timeline, facts: Catalog) -> Total:
+    """Return what nvidia-smi would show alone, with its range."""
+    return ranged(device_bytes(plan, timeline, facts), timeline.stays, range_name(plan, "device"), facts)
+
+
+def range_name(plan: Plan, figure: str) -> str:
+    """Return which coefficient holds the range of a figure: it is wider where choices of the run are left open."""
+    return f"training-{figure}" if plan.stated else f"training-{figure}-open"
 
 
 def figures(plan: Plan, timeline: Timeline, facts: Catalog) -> tuple[int, int, int]:

@@ -30,7 +30,7 @@ def parts_of(*, plan: Plan, timeline: Timeline, sizes: Totals, facts: Catalog) -
     alive = dict(timeline.peak.parts)
     reserve = sizes.reserved.typical - timeline.peak.total
     context = sizes.device.typical - sizes.reserved.typical
-    held = timeline.inventory.total(timeline.stage)
+    held = timeline.inventory.total
     steps = {
         "weights": weight_steps(plan, held, alive["weights"]),
         "master_weights": element_steps(
