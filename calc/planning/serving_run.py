@@ -88,6 +88,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         mixes=mixes,
         request_s=load.request_s,
         between_s=load.between_s,
+        stream_s=load.stream_s,
         prefix=prefix,
         reserves=bool(served.serving.engine.values.get("reserves_answers")),
     )
