@@ -36,6 +36,7 @@ class Load(NamedTuple):
     mixes: bool  # prompts and decoding share a step; else decoding waits while prompts are read
     closed: bool = False  # each request is followed by the next at once
     between_s: float = 0.0  # in which client and front end take one request after the other
+    stream_s: float = 0.0  # of the front end for each token that it passes on
     spread: float = LENGTH_SPREAD  # deviation of the lengths of answers, over their mean
 
     @property
@@ -68,6 +69,7 @@ class State(NamedTuple):
     prompting: PassTime  # what carries a chunk of a prompt
     late_s: float = 0.0  # of the first token's, in which the prompt is at stages that have no more parts
     wave_s: float = 0.0  # of the first token's, behind the prompts that come with it, where decoding waits for all
+    front_s: float = 0.0  # of the front end for a step, where that is longer than the device's
 
     @property
     def first_p50_s(self) -> float:
@@ -152,6 +154,8 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     Khinchine): $\frac{\rho}{2 (1 - \rho)}$ times its service. Data ranks that share experts step together, and wait
     for whichever of them reads a prompt.
 
+    No step is shorter than its front end takes to pass its tokens on and take the requests that come in it.
+
     Where decoding waits while prompts are read, and reading those that come together takes longer than they lie apart,
     they wait for one another. A request alone waits for none, and no step decodes less than one sequence.
     """
@@ -182,7 +186,8 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     met = (min(each * load.ranks, 1.0) if load.mixes else each * passes_met(load.ranks, dense)) * load.meets
     if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
         met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
-    between = plain.total + met * extra
+    front = decoding * passes.expected * load.stream_s + arrivals * load.between_s  # of the front end, for a step
+    between = max(plain.total + met * extra, front)
     service = chunks * (plain.total + extra if load.mixes else extra)
     queueing = min(busy / (2.0 * (1.0 - busy)), load.others / 2.0) * service
     wave = 0.0
@@ -201,6 +206,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
         queueing_s=queueing,
         burst_s=0.0,
         wave_s=wave,
+        front_s=front if front > plain.total + met * extra else 0.0,
         service_s=service,
         late_s=late,
         step_s=token_s,

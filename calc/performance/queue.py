@@ -220,6 +220,7 @@ class Queue:
         """Give each running answer so many tokens more."""
         count = len(self.writing)
         tokens = steps * count
+        self.stream(tokens)
         self.clock += seconds
         self.running_s += count * seconds
         self.steps += steps
@@ -230,6 +231,15 @@ class Queue:
             index = heappop(self.writing)[1]
             self.context -= self.asked[index].prompt_tokens + self.asked[index].output_tokens
             self.finish(index, self.clock + self.late[index])
+
+    def stream(self, tokens: int) -> None:
+        """Let the front end pass on so many tokens before it takes another request.
+
+        Those of one sequence that it is late with it sends together: the answers themselves do not wait.
+        """
+        self.free_s = max(self.free_s, self.clock) + tokens * self.server.stream_s
+        if self.coming < self.sent:
+            self.next_s = max(self.asked[self.coming].at_s, self.free_s)
 
     def make_room(self, needed: int) -> None:
         """Take the cache from those that came last until the others have room; they are read again from the start."""

@@ -12,12 +12,16 @@ from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
 from calc.catalog.records.engines import CAPTURED
 from calc.memory.budget import Layout
 from calc.memory.device_sizes import graph_sequences
-from calc.performance.device_laws import PLAIN_KERNELS
+from calc.performance.device_laws import PLAIN, PLAIN_KERNELS
+from calc.performance.device_rates import matrix_rate
 
 QUANTIZED = "quantized"
 TRITON = "triton"
 UNPACKING = "unpack_rows", "unpack_cycles"
 ALONE = Layout()
+STEADY = "steady"  # a class of devices: their power is enough for their matrix units at full clock, in 16 bit
+STEADY_BYTES = "steady in 8 bit"
+ENOUGH_POWER = 1e-12  # joules for each operation of a matrix unit: an A100 has 1.3, an H100 0.7
 
 
 class Factors(NamedTuple):
@@ -111,17 +115,26 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
 
 
 def device_classes(accelerator: Accelerator | None, market: str, backend: str = "") -> tuple[str, ...]:
-    """Return what coefficients may distinguish devices by: generation and maker, each with its market, and a market.
+    """Return what coefficients may distinguish devices by: generation and maker, with its market, clocks, and a market.
 
     A back end that is not the usual one comes before what holds for all devices of a generation, or of the maker.
     """
     if accelerator is None:
         return ()
     architecture, vendor = accelerator.architecture, accelerator.vendor
-    classes = f"{architecture} {market}", architecture, f"{vendor} {market}", market
+    classes = f"{architecture} {market}", architecture, f"{vendor} {market}", *clocks(accelerator), market
     if backend:
         return f"{architecture} {backend}", *classes, f"{vendor} {backend}", vendor
     return *classes, vendor
+
+
+def clocks(accelerator: Accelerator) -> tuple[str, ...]:
+    """Return the classes of a device whose power lets matrix units keep their clock under load: in 16 bit, in 8."""
+    power, rate = accelerator.quantity("power") or 0.0, matrix_rate(accelerator, PLAIN)
+    bytes_rate = accelerator.quantity("fp8") or accelerator.quantity("int8") or rate
+    return tuple(
+        name for name, each in ((STEADY, rate), (STEADY_BYTES, bytes_rate)) if power and power >= ENOUGH_POWER * each
+    )
 
 
 def schedule_of(

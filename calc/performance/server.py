@@ -19,6 +19,7 @@ class Server(NamedTuple):
     prefix: Prefix = Prefix()  # what prompts find in the cache
     reserves: bool = False  # requests wait until there is room for their answers, too; else for their prompts
     between_s: float = 0.0  # from one request to the next, which front end and client take one after the other
+    stream_s: float = 0.0  # of the front end for each token that it passes on
     clients: int = 0  # each of which sends a request as soon as its last one is answered; 0: requests come on their own
 
     def own_tokens(self, prompt_tokens: int) -> int:

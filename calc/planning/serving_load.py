@@ -99,6 +99,7 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
         batched_tokens=question.batched_tokens,
         request_s=values["request_s"],
         between_s=values.get("between_s", 0.0),
+        stream_s=values.get("stream_s", 0.0),
         ranks=layout.data if layout.expert > layout.tensor else 1,
         mixes=mixes,
         spread=spread,
@@ -165,6 +166,9 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
     formula = r"t + \rho \cdot t_{\text{more}}"
     numbers = f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}"
     tokens = max(load.output_tokens - 1, 1)
+    if found.front_s:
+        formula = rf"\max({formula}, t_{{\text{{front end}}}})"
+        numbers = f"max({numbers}, {show_number(found.front_s, 4)})"
     if found.wave_s:  # what the first token has waited for, the others need not
         formula += r" - \frac{t_{\text{wave}}}{n_{\text{steps}}}"
         numbers += f" − {show_number(found.wave_s, 4)} / {show_number(tokens / expected, 5)}"

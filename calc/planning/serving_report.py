@@ -122,8 +122,12 @@ def pool_range(served: Served, pool: int) -> list[int]:
     return [max(pool - spread, 0), pool + spread] if pool else [0, 0]
 
 
-def pool_tokens(served: Served, pool: int, cache: int) -> int:
-    """Return the tokens that a pool holds of one replica; layers of several kinds share vLLM's pages."""
+def pool_tokens(served: Served, pool: int, cache: int, *, decoding: bool = False) -> int:
+    """Return the tokens that a pool holds of one replica; layers of several kinds share vLLM's pages.
+
+    vLLM says how many while prompts are read, when layers with a window keep a step's tokens beside it; of sequences
+    that are `decoding` they keep the window alone.
+    """
     case, demand = served.case, served.demand
     caches = [kept for kind, _ in case.stage.kind_counts() for kept in kind.caches]
     kinds = {(kept.window_tokens, kept.fixed_tokens) for kept in caches}
@@ -131,7 +135,7 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
         pages = vllm_pages(
             stage=case.stage,
             context_tokens=demand.tokens,
-            batched_tokens=step_tokens(case),
+            batched_tokens=1 if decoding else step_tokens(case),
             key_format=demand.keys,
             value_format=demand.values,
             tensor_parallel=case.layout.tensor,
@@ -141,28 +145,29 @@ def pool_tokens(served: Served, pool: int, cache: int) -> int:
     return pool * demand.tokens * case.sequences // alone if cache else 0
 
 
-def cache_pool(served: Served) -> tuple[int, int]:
+def cache_pool(served: Served, *, decoding: bool = False) -> tuple[int, int]:
     """Return the bytes of cache that a device has room for, and the tokens of a replica in them.
 
     Of a pipeline, on the stage whose devices have room for the fewest tokens: no sequence is longer than there.
     """
     serving, demand, layout = served.serving, served.demand, served.layout
     if layout.pipeline == 1:
-        return stage_pool(served)
+        return stage_pool(served, decoding)
     pools = [
-        stage_pool(served._replace(case=case, runtime=runtime)) for case, runtime in serving.loaded(demand, layout)
+        stage_pool(served._replace(case=case, runtime=runtime), decoding)
+        for case, runtime in serving.loaded(demand, layout)
     ]
     return min((pool for pool in pools if pool[0]), key=lambda pool: pool[1], default=(0, 0))
 
 
-def stage_pool(served: Served) -> tuple[int, int]:
+def stage_pool(served: Served, decoding: bool) -> tuple[int, int]:
     """Return the same of the stage that is asked about; nothing where nothing is kept of a sequence."""
     runtime = served.runtime
     cache = runtime.bytes_of(*CACHES)
     if not cache:
         return 0, 0
     pool = max((runtime.limit or 0) - runtime.needed + cache, 0) if runtime.pool is None else runtime.pool
-    return pool, pool_tokens(served, pool, cache)
+    return pool, pool_tokens(served, pool, cache, decoding=decoding)
 
 
 def state_slots(served: Served) -> float:

@@ -79,7 +79,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     passes = busy_passes(passes, load, traffic.arrivals.at_a_time or slots * replicas, replicas)
     bounded = served.most and served.runtime.fits  # what does not fit is timed as if it did, here as elsewhere
     held = prefix.held_tokens
-    room = cache_pool(served)[1] - held if bounded else UNBOUNDED
+    room = cache_pool(served, decoding=True)[1] - held if bounded else UNBOUNDED
     load = load._replace(slots=max(min(slots, room / max(prompt + output - held, 1)), 1.0))
     server = Server(
         slots=slots,
@@ -88,6 +88,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         mixes=mixes,
         request_s=load.request_s,
         between_s=load.between_s,
+        stream_s=load.stream_s,
         prefix=prefix,
         reserves=bool(served.serving.engine.values.get("reserves_answers")),
     )

@@ -95,14 +95,13 @@ OWN = {
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and
-# those of A100s and, under vLLM and TensorRT-LLM, of consumer cards, which keep their clock. Of llama.cpp, what
-# libraries did under SYCL until it had kernels of its own.
-STEADY, CONSUMER = "matrix_factor@Ampere data-center", ("matrix_factor@consumer", "matrix_factor_quantized@consumer")
+# those of devices which keep their clock. Of llama.cpp, what libraries did under SYCL until it had kernels of its own.
+STEADY = "matrix_factor@steady", "matrix_factor_quantized@steady in 8 bit"
 BY_LAW = {
     "llama.cpp": ("attention_factor@Intel@2026-01",),
-    "sglang": ("weights_factor", "expert_reading_factor_w4a16", STEADY),
-    "tensorrt-llm": (STEADY, *CONSUMER),
-    "vllm": (STEADY, *CONSUMER),
+    "sglang": ("weights_factor", "expert_reading_factor_w4a16", "matrix_factor@Ampere data-center"),
+    "tensorrt-llm": STEADY,
+    "vllm": STEADY,
 }
 
 # The same for memory: what one would take who knows the code and has seen no run. Counts in code are not estimated.

@@ -22,6 +22,7 @@ REPLICAS = re.compile(r"(?:--dp-size|--data-parallel-size|-dp)[= ]([2-9]|1\d)\b"
 EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_size[= ]([2-9]|1\d)\b")
 UNPADDED = 32  # sequences up to which TensorRT-LLM records each size where nothing is said; of larger 64 and 128
 DRAFTS = re.compile(r"--speculative")
+UNPACKED = re.compile(r"--linear-backend marlin")  # what the device multiplies as it is, too
 WAITING = "the client read tokens that had been waiting"
 
 
@@ -35,6 +36,8 @@ def launched(row: Row, devices: int) -> dict[str, object]:
         raise SkipError("the client that measured was slower than the server")
     if DRAFTS.search(command):
         raise SkipError("tokens are drafted, and how many are accepted is not stated")
+    if UNPACKED.search(command) and "ttft" in row.get("metric", ""):
+        raise SkipError("products of prompts unpack weights by a flag that a scenario has not")
     found: dict[str, object] = {}
     replicas = int(said.group(1)) if (said := REPLICAS.search(command)) else 1
     for field, names, read in FLAGS:

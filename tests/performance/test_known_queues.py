@@ -66,6 +66,12 @@ def test_the_front_end_takes_one_after_the_other() -> None:
     assert [one.first_s for one in served] == [1.0, 3.0, 5.0] and {one.at_s for one in served} == {0.0}
 
 
+def test_the_front_end_passes_tokens_on() -> None:
+    """It would take the second at 1.5; the first's two tokens of decoding keep it for four seconds each until 9.5."""
+    served, _, _ = run((0.0, 100, 3), (0.0, 100, 1), between_s=1.5, stream_s=4.0)
+    assert [(one.first_s, one.last_s) for one in served] == [(1.0, 3.0), (10.5, 10.5)]
+
+
 def test_clients_wait_for_the_front_end() -> None:
     """The second client's request gets in at 2; the first's next one, sent at 1, at 4."""
     served, _, _ = run((0.0, 100, 1), (0.0, 100, 1), (0.0, 100, 1), between_s=2.0, clients=2)

@@ -168,6 +168,14 @@ def test_answers_of_one_length_end_together(mixes: bool) -> None:
     assert even.share < apart.share < chats.share
 
 
+def test_no_step_is_shorter_than_its_front_end_takes() -> None:
+    """A tenth of a second for each of eight tokens, and a second for each request, of which a step has 8 in 128."""
+    load = Load(8, 8, 128, 128, 0, 8192, 0.0, 1, mixes=True, closed=True, stream_s=0.1, between_s=1.0)
+    found = state(passes(), load, 8.0)
+    assert found.step_s == found.front_s == pytest.approx(8 * 0.1 + 8 / 128 * 1.0)
+    assert state(passes(), load._replace(stream_s=0.0, between_s=0.0), 8.0).front_s == 0.0
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_serves(engine: str) -> None:
     """Figures fit together: half of the times lie below 95 % of them, and rates are requests times tokens."""

@@ -9,7 +9,7 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.performance.copies import around_products
 from calc.performance.operations import Copy, Counted, Product
-from calc.performance.schedules import Schedule, schedule_of
+from calc.performance.schedules import STEADY, STEADY_BYTES, Schedule, device_classes, schedule_of
 
 ROWS, WIDTH, DEPTH = 512.0, 14336, 4096
 STORED = 0.5625 * WIDTH * DEPTH
@@ -281,3 +281,17 @@ def test_a_step_is_launched_ahead(engine: str, version: str, device: str, states
         states=states,
     )
     assert (found.step_s > 8e-4) == waits
+
+
+@pytest.mark.parametrize(
+    ("device", "classes"),
+    [
+        ("h20-96gb", {STEADY, STEADY_BYTES}),  # 400 W for 148 and 296 TFLOP/s
+        ("a100-sxm-80gb", {STEADY}),  # 400 W for 312, and for 624 in INT8
+        ("h100-sxm-80gb", set()),  # 700 W for 989
+        ("rtx-5090", {STEADY, STEADY_BYTES}),  # 575 W for 210 and 419
+    ],
+)
+def test_what_keeps_its_clock(device: str, classes: set[str]) -> None:
+    """A watt and more for each TFLOP/s of its data sheet."""
+    assert {STEADY, STEADY_BYTES} & set(device_classes(catalog().accelerator(device), "")) == classes

@@ -15,6 +15,7 @@ from calc.performance.load import Load, State
 from calc.performance.pass_times import PassTime
 from calc.performance.server import Begun, Run, Served, Server
 from calc.planning import serving, serving_arrivals, serving_report, serving_run
+from calc.planning.served import serve
 from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rate, knee, knee_step
 from calc.planning.serving_burst import burst_figures, burst_steps
 from calc.planning.serving_load import Server as LoadedServer
@@ -459,7 +460,7 @@ def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest
     """Stages have room for 900 bytes with 30 tokens, 800 with 40, and one without a cache for none."""
     pools = {"first": (900, 30), "second": (800, 40), "last": (0, 0)}
 
-    def pool_of(served: Any) -> tuple[int, int]:
+    def pool_of(served: Any, _: bool) -> tuple[int, int]:
         assert served.runtime == f"run of {served.case}"
         return pools[served.case]
 
@@ -474,6 +475,25 @@ def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest
     assert serving_report.cache_pool(of(["first", "second", "last"], 3)) == (900, 30)
     assert serving_report.cache_pool(of(["last"], 2)) == (0, 0)
     assert serving_report.cache_pool(of(["first", "second"], 1)) == (800, 40)
+
+
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [
+        # Of 2,048 tokens in blocks of 16: a window of 128 keeps nine, and while a step of 2,048 is read all and one.
+        ("gpt-oss-20b", (128 + 129) / (128 + 9)),
+        ("llama-3.1-8b", 1.0),
+    ],
+)
+def test_windows_keep_less_while_answers_are_written(model: str, more: float) -> None:
+    """vLLM says how many tokens its cache holds while prompts are read; answers have more room beside windows."""
+    asked = {"model": model, "engine": "vllm", "accelerator": "rtx-4090", "batched_tokens": 2048}
+    read = read_question({**asked, "prompt_tokens": 1024, "output_tokens": 1024, "sequences": 1})
+    engine = read.serving()
+    assert engine
+    held = serve(engine, read.demand, read.layout, most=True)
+    (size, said), (same, room) = (serving_report.cache_pool(held, decoding=decoding) for decoding in (False, True))
+    assert size == same and room == pytest.approx(more * said, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,10 @@ def test_a_launch_command_is_read() -> None:
     assert served == {"parallelism": {"tensor": 4, "expert": 4}, "graphs": 32}  # it pads no batch by itself
     with pytest.raises(SkipError, match="drafted"):
         launched({"notes": "args: vllm x --speculative-config={}"}, 1)
+    unpacked = {"notes": "args: --linear-backend marlin"}
+    assert launched(unpacked | {"metric": "mean_tpot_ms"}, 1) == {}
+    with pytest.raises(SkipError, match="unpack"):
+        launched(unpacked | {"metric": "mean_ttft_ms"}, 1)
     with pytest.raises(SkipError, match="slower than the server"):
         launched({"notes": f"args: vllm x; median gap between tokens 0.00 ms: {WAITING}"}, 1)
 

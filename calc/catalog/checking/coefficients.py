@@ -109,6 +109,7 @@ BOUNDS: dict[str, Bound] = {
     "unpack_rows": ("", 0, 2**17),
     "request_s": ("seconds", 0, 1),
     "between_s": ("seconds", 0, 1),
+    "stream_s": ("seconds", 0, 1),
     "held_hidden_states": ("", 0, 16),
     "host_bandwidth": ("bytes_per_s", 1e9, 1e12),
     "chunk_over_ranks": ("", 0, 1),
