@@ -37,6 +37,12 @@ class Load(NamedTuple):
     closed: bool = False  # each request is followed by the next at once
     between_s: float = 0.0  # in which client and front end take one request after the other
     spread: float = LENGTH_SPREAD  # deviation of the lengths of answers, over their mean
+    ahead: float = 0.0  # steps that have been launched behind the one which a request finds under way
+
+    @property
+    def step_waits(self) -> float:
+        """Steps that a request waits for as a mean, where there are any: half of one, and those behind it."""
+        return 0.5 + self.ahead
 
     @property
     def others(self) -> float:
@@ -196,7 +202,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     token_s = between / passes.expected
     return State(
         running=decoding,
-        first_s=load.meets * between / 2.0 + service + late + queueing + wave,
+        first_s=load.meets * load.step_waits * between + service + late + queueing + wave,
         waiting_s=0.0,
         queueing_s=queueing,
         burst_s=0.0,
