@@ -245,7 +245,7 @@ def test_a_format_without_matrix_units_takes_longer(weights: str, device: str, b
 def test_short_prompts_are_read_as_graphs(
     model: str, device: str, ranks: int, tokens: int, launched_s: float | None, replayed_s: float | None
 ) -> None:
-    """From 0.5.10 on SGLang replays prompts in pieces, not on AMD's and of models that see: times of hosts that differ."""
+    """From 0.5.10 on SGLang replays prompts in pieces, not on AMD's nor of models that see; hosts differ."""
     asked = {"model": model, "engine": "sglang", "accelerator": device, "parallelism": {"tensor": ranks}}
     asked |= {"prompt_tokens": tokens, "output_tokens": 16}
     reports: list[Any] = [estimate(asked | {"engine_version": version}) for version in ("0.5.9", "0.5.10")]
