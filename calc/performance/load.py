@@ -38,6 +38,12 @@ class Load(NamedTuple):
     between_s: float = 0.0  # in which client and front end take one request after the other
     stream_s: float = 0.0  # of the front end for each token that it passes on
     spread: float = LENGTH_SPREAD  # deviation of the lengths of answers, over their mean
+    ahead: float = 0.0  # steps that have been launched behind the one which a request finds under way
+
+    @property
+    def step_waits(self) -> float:
+        """Steps that a request waits for as a mean, where there are any: half of one, and those behind it."""
+        return 0.5 + self.ahead
 
     @property
     def others(self) -> float:
@@ -201,7 +207,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     token_s = between / passes.expected
     return State(
         running=decoding,
-        first_s=load.meets * between / 2.0 + service + late + queueing + wave,
+        first_s=load.meets * load.step_waits * between + service + late + queueing + wave,
         waiting_s=0.0,
         queueing_s=queueing,
         burst_s=0.0,

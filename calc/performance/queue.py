@@ -112,7 +112,7 @@ class Queue:
         while waiting and active < server.slots:
             own, index = server.own_tokens(waiting[0].tokens), waiting[0].index
             left = asked[index].output_tokens - self.written[index]
-            needed = own + self.promised + left if server.reserves else own
+            needed = own + server.reserves * self.promised + left if server.reserves else own
             if active and self.held + needed > server.room_tokens:
                 break
             taken = waiting.popleft()
@@ -206,7 +206,7 @@ class Queue:
         first, growth = self.pace(count)
         seconds = steps * (first + growth * (steps - 1) / 2.0)
         if self.clock + seconds > self.next_s and not self.waiting and count < server.slots:
-            steps = min(steps, steps_until(self.next_s - self.clock, first, growth))
+            steps = min(steps, steps_until(self.next_s - self.clock, first, growth) + server.ahead)
             seconds = steps * (first + growth * (steps - 1) / 2.0)
         self.decode(steps, seconds)
 

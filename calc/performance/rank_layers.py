@@ -13,6 +13,10 @@ from calc.memory.kv_cache import entry_bytes
 from calc.memory.recurrent_state import state_bits, state_elements
 from calc.performance.rank_matrices import DECODER, ENCODED, ENCODER, Stored, is_convolution
 
+# Kernels of an indexer beside its products and scores, as SGLang's nsa_indexer.py has them: a norm and a rotation, two
+# of Hadamard's, two casts, the heads' weights, a cache's new entry, and the choice.
+INDEXING = 9
+PUT_TOGETHER = 2  # kernels that join queries and keys of latent attention, one of two parts each
 INDEXED_IN = "fp8"  # scores of an indexer that chooses single entries (DeepSeek-V3.2, arXiv:2512.02556)
 STATE_FLOPS = 6.0  # for each element of a state and token: forgetting, adding and reading, two operations each
 SQUARES, SUM_BYTES = 2, 4  # sums of a token that norms over all heads need, of queries and of keys, each in FP32
@@ -157,6 +161,8 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
         heads = local_heads(attention.heads, layout.tensor) + 2 * local_heads(attention.kv_heads, layout.tensor)
         passes = 2 if within else 1
         elements, kernels = elements + 2.0 * passes * heads * attention.head_dim, kernels + 1 + passes
+        kernels += PUT_TOGETHER if attention.latent else 0
+    kernels += INDEXING if any("indexer" in cache.label for cache in kind.caches) else 0
     if kind.mlp_width:
         elements += (3.0 if kind.mlp_gated else 2.0) * kind.mlp_width / layout.tensor
         kernels += 1

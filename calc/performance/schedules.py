@@ -41,7 +41,6 @@ class Schedule(NamedTuple):
     weights: Weights
     classes: tuple[str, ...]  # what coefficients may differ by, the narrowest first
     attention: Factors
-    expert_launches: float
     step_s: float  # of the host between steps, as far as it is not hidden behind the device's work on the last one
     sequence_s: float  # of a step, for each sequence
     launch_s: float  # of the host for each kernel that no graph holds
@@ -89,9 +88,13 @@ class Schedule(NamedTuple):
             known = self.found_grouped[kernel] = Factors(
                 own.reading * self.of("expert_reading_factor", kinds),
                 own.working * self.of("expert_factor", kinds),
-                own.launches if self.loops_experts else self.expert_launches,
+                own.launches if self.loops_experts else self.expert_launches(kinds),
             )
         return known
+
+    def expert_launches(self, kinds: tuple[str, ...]) -> float:
+        """Return how many times as long as other kernels those of a layer's experts take to launch."""
+        return self.of("expert_launches", kinds) if "expert_launches" in self.values else 1.0
 
     def of(self, name: str, kinds: tuple[str, ...] = ("",)) -> float:
         """Return a coefficient for a kind of kernel on this class of devices."""
@@ -184,7 +187,6 @@ def known_schedule(
         attention=Factors(
             of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
         ),
-        expert_launches=values.get("expert_launches", 1.0),
         step_s=of("step_s", ("states", "") if states else ("",)),
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),

@@ -17,9 +17,10 @@ class Server(NamedTuple):
     step_factor: float = 1.0  # by which steps take longer than their times say
     prompt_factor: float = 1.0
     prefix: Prefix = Prefix()  # what prompts find in the cache
-    reserves: bool = False  # requests wait until there is room for their answers, too; else for their prompts
+    reserves: float = 0.0  # share of the others' answers that is in the way of a request, with its own; 0: neither
     between_s: float = 0.0  # from one request to the next, which front end and client take one after the other
     stream_s: float = 0.0  # of the front end for each token that it passes on
+    ahead: int = 0  # steps that have been launched behind the one which a request finds under way
     clients: int = 0  # each of which sends a request as soon as its last one is answered; 0: requests come on their own
 
     def own_tokens(self, prompt_tokens: int) -> int:

@@ -103,21 +103,23 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
         ranks=layout.data if layout.expert > layout.tensor else 1,
         mixes=mixes,
         spread=spread,
+        ahead=values.get("steps_ahead", 0.0),
     )
 
 
 def held_at_once(served: Served, output_tokens: int, spread: float) -> float:
     """Return the sequences that a data-parallel rank holds, as they follow each other.
 
-    Where an engine lets a request in as soon as there is room for its prompt, answers are not all as long as they get
-    at a time: half written as a mean, once those that began together lie apart over the time of an answer. Each round
-    adds the deviation of their lengths to how far they do.
+    Answers are not all as long as they get at a time: half written as a mean, once those that began together lie apart
+    over the time of an answer. Each round adds the deviation of their lengths to how far they do. An engine may keep
+    room for a share of what is not written yet.
     """
     most = (served.most or 0) / served.layout.data
-    if served.runtime.pool is None or served.serving.engine.values.get("reserves_answers"):
+    if served.runtime.pool is None:
         return most
+    reserved = served.serving.engine.values.get("reserves_answers", 0.0)
     apart = min(sqrt(12.0 * TOGETHER / 2.0) * spread, 1.0)  # midway through the rounds that are counted
-    tokens = served.demand.tokens - round(output_tokens * apart / 2.0)
+    tokens = served.demand.tokens - round((1.0 - reserved) * output_tokens * apart / 2.0)
     demand = served.demand._replace(tokens=tokens, sequences=1)
     found = served.serving.most_sequences(demand, served.layout._replace(data=1))
     return max(min(float(found), state_slots(served)), most)
@@ -195,8 +197,8 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
     if found.wave_s:
         behind.insert(1, (r"t_{\text{wave}}", found.wave_s))
     read = found.service_s + found.late_s
-    symbol = r"\frac{t_{\text{step}}}{2}"
-    step = f"{show_number(found.step_s * expected, 5)} / 2"
+    symbol = rf"{load.step_waits:g} \cdot t_{{\text{{step}}}}"
+    step = f"{load.step_waits:g} × {show_number(found.step_s * expected, 5)}"
     if load.meets < 1.0:  # a request alone finds no step under way
         step, symbol = f"{show_number(load.meets, 4)} × {step}", rf"(C - 1) \cdot {symbol}"
     add(

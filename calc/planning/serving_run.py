@@ -89,8 +89,9 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         request_s=load.request_s,
         between_s=load.between_s,
         stream_s=load.stream_s,
+        ahead=round(load.ahead),
         prefix=prefix,
-        reserves=bool(served.serving.engine.values.get("reserves_answers")),
+        reserves=served.serving.engine.values.get("reserves_answers", 0.0),
     )
     most = question.batched_tokens or prompt
     times = StepTimes(passes, prompt_tokens=prompt, output_tokens=output, most_tokens=most, mixes=mixes)

@@ -65,7 +65,8 @@ EAGER = {
 # blocks by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did
 # between steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
-# Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782).
+# Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782); of
+# NVIDIA's library, which SGLang takes on Blackwell, one call has a layer's ten kernels, behind one that casts.
 # Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate. Its
 # attention on AMD's takes packed FP16, at half the matrix units' rate up to RDNA 3.5 and at a quarter on RDNA 4. Where
 # a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate. Under SYCL it is
@@ -90,7 +91,8 @@ OWN = {
     | {"sequence_s@0.5": 5.4e-5}
     | {"launch_s_uncompiled": 5e-5, "launch_s_uncompiled@V0": 2e-5},
     "sglang": SUSTAINED
-    | {"request_s": 0.03, "expert_launches": 2.0, "launch_s": 3.3e-5, "product_launches_quantized": 2.0}
+    | {"request_s": 0.02, "expert_launches": 1.5, "launch_s": 3.3e-5, "product_launches_quantized": 2.0}
+    | {f"expert_launches@{kind} data-center": 0.3 for kind in ("Blackwell", "Blackwell Ultra")}
     | {"step_s": 6e-4, "step_s@0.4": 1e-3, "step_s_states": 1e-3},
     "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
 }

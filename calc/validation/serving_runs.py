@@ -138,13 +138,26 @@ def served_of(row: Row) -> dict[str, Any]:
         "prompt_tokens": int(row["input_len"]),
         "output_tokens": int(row["output_len"]),
     }
-    if found["engine"] == "vllm" and row["engine_version"]:
-        found["engine_version"] = row["engine_version"]
+    if version := version_of(row, found["engine"]):
+        found["engine_version"] = version
     for entry in settings_of(row):
         found |= entry.get("scenario", {})
         for name in ("prompt_tokens", "output_tokens"):
             found[name] = round(found[name] * entry.get("lengths", 1))
     return found
+
+
+def version_of(row: Row, engine: str) -> str:
+    """Return the version of the engine that a row states, or SGLang's of the day; empty where it says neither.
+
+    Rows of TensorRT-LLM may state Dynamo's, which starts it. vLLM was told to do what it has only later done by itself
+    (--async-scheduling) where rows state no version.
+    """
+    stated = row["engine_version"]
+    if stated[:1].isdigit() and engine != "tensorrt-llm":
+        return stated
+    day = row["measured_on"] if engine == "sglang" else ""
+    return catalog().engine(engine).current_on(day) if day else ""
 
 
 def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) -> list[Score]:

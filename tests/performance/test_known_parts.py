@@ -18,7 +18,7 @@ from calc.performance.fabric import joined
 from calc.performance.forward import Segment, forward
 from calc.performance.host_part import host_models
 from calc.performance.kernels import kernels
-from calc.performance.operations import Attention, Collective, Counted, Experts, Product, Recurrence
+from calc.performance.operations import Attention, Collective, Counted, Experts, Pointwise, Product, Recurrence
 from calc.performance.processor import processor_law, processor_s
 from calc.performance.rank_layers import STATE_FLOPS
 from calc.performance.rank_model import rank_model
@@ -174,6 +174,13 @@ def test_every_message_is_of_a_group() -> None:
     listed = [one for one, _ in forward(rank_of("llama-3.1-8b", tensor=2), Segment(1.0, 8, 0, 1.0))]
     messages = [one for one in listed if isinstance(one, Collective)]
     assert len(messages) > 1 and {one.group for one in messages} == {TENSOR}
+
+
+@pytest.mark.parametrize(("model", "kernels"), [("llama-3.1-8b", 5), ("deepseek-v3", 8), ("deepseek-v3.2", 17)])
+def test_kernels_around_attention(model: str, kernels: int) -> None:
+    """Norms, activation, rotation, entry; norms of latents and two parts that are joined; what an indexer does."""
+    listed = forward(rank_of(model), Segment(1.0, 1, 100, 1.0))
+    assert {one.kernels for one, _ in listed if isinstance(one, Pointwise) and one.kernels > 1} == {kernels}
 
 
 @pytest.mark.parametrize(("model", "layers"), [("minimax-m2", 62), ("olmo-2-7b", 32), ("qwen3-8b", 0)])

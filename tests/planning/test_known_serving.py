@@ -103,7 +103,7 @@ def test_the_working_of_a_load() -> None:
     assert found["Time per output token"] == ("0.5 + 0.25 × 0.5", 0.05, "s", "little-law")
     assert found["Requests a second, each replica"] == ("4 / (10 × 0.05)", 8.0, "1/s", "little-law")
     assert found["Waiting for a slot"] == ("12 / 8", 1.0, "s", "little-law")
-    assert found["Time to the first token"] == ("0.5 + 1 + 0.05 / 2 + 0.9 + 0.4 + 0.1", 3.0, "s", "little-law")
+    assert found["Time to the first token"] == ("0.5 + 1 + 0.5 × 0.05 + 0.9 + 0.4 + 0.1", 3.0, "s", "little-law")
     assert found["Decoding, all sequences"] == ("8 / 0.05", 160.0, "tokens/s", "little-law")
 
 
@@ -130,7 +130,7 @@ def test_the_working_has_digits_to_follow_it() -> None:
     assert found["Time per output token"][0] == "1.235 + 0.2346 × 1.173 − 0.1235 / 10"
     assert found["Requests a second, each replica"][0] == "3.4568 / (10 × 0.056789)"
     assert found["Waiting for a slot"][0] == "12.123 / 7.6543"
-    numbers = "0.54322 + 1.5678 + 0.056789 / 2 + 0.98765 + 0.4322 + 0.12346 + 0.19877"
+    numbers = "0.54322 + 1.5678 + 0.5 × 0.056789 + 0.98765 + 0.4322 + 0.12346 + 0.19877"
     assert found["Time to the first token"][0] == numbers
     assert found["Decoding, all sequences"][0] == "6.9136 / 0.056789"
     formulas = {step.name: step.formula for step in load_steps(served(), state, load, busy=2, expected=1.0)}
@@ -152,7 +152,7 @@ def test_the_working_of_a_load_that_drafts() -> None:
     """A step that writes two tokens of each sequence takes two times theirs; a prompt waits for half of it."""
     found = values(load_steps(served(), STATE, LOAD, busy=1, expected=2.0))
     assert found["Time per output token"][0] == "(0.5 + 0.25 × 0.5) / 2"
-    assert found["Time to the first token"][0] == "0.5 + 1 + 0.1 / 2 + 0.9 + 0.4 + 0.1"
+    assert found["Time to the first token"][0] == "0.5 + 1 + 0.5 × 0.1 + 0.9 + 0.4 + 0.1"
 
 
 def traffic(requests_per_s: float = 2.0, *, objective: Objective | None = None) -> Traffic:

@@ -46,6 +46,22 @@ def test_speed_is_predicted_as_well_as_it_was() -> None:
         assert line(name, groups[name]).middle <= (0.25 if name == "optimum_benchmark" else 0.2), name
 
 
+@pytest.mark.parametrize(
+    ("engine", "stated", "day", "version"),
+    [
+        ("sglang", "0.5.9", "2026-03-25", "0.5.9"),
+        ("sglang", "nightly-dev", "2026-03-25", "0.5"),
+        ("sglang", "nightly-dev", "", ""),
+        ("vllm", "0.12.0", "", "0.12.0"),
+        ("vllm", "", "2025-10-29", ""),
+        ("tensorrt-llm", "0.8.1.post1", "2026-02-03", ""),
+    ],
+)
+def test_versions_of_servers(engine: str, stated: str, day: str, version: str) -> None:
+    """What a row states, or what was current under SGLang on its day; Dynamo's is not TensorRT-LLM's."""
+    assert serving_runs.version_of({"engine_version": stated, "measured_on": day}, engine) == version
+
+
 @pytest.mark.parametrize("name", ["inference_memory", "inference_speed", "community_speed", "serving_runs"])
 def test_every_large_residual_has_a_reason(name: str) -> None:
     """Rows whose prediction is off by half are explained beside the data, by id or by source."""

@@ -97,6 +97,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("join_cycles", "repeat_cycles", "unpack_cycles"), ("", 0, 100)),
     "state_passes": ("", 0, 64),
     "states_held": ("", 1, 8),
+    "steps_ahead": ("count", 0, 4),
     "state_kernels": ("", 0, 128),
     "captured_sequences": ("", 0, 2**17),
     "expert_tile": ("", 0, 256),
