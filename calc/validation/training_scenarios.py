@@ -284,7 +284,9 @@ def attention_of(row: Row) -> str:
         return "eager"
     if any(word in stated for word in NEWEST):
         return "flash-3"
-    return "flash-1" if row["source"] in FIRST_TILES else "flash"
+    if row["source"] in FIRST_TILES:
+        return "flash-1"
+    return "flash-2" if "FlashAttention 2" in stated else "flash"
 
 
 def scenario_of(row: Row) -> dict[str, Any]:
