@@ -6,7 +6,7 @@ from math import inf
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.training.loss import FP32
-from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, USUAL_TILES, Plan
+from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, Plan
 from calc.performance.device_rates import device_class, family_of, matrix_rate
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, PRODUCTS, UNPACKED, Timed
@@ -34,7 +34,7 @@ class Pace:
             attention *= self.of("unpaged_share")
         if plan.choices.flash and plan.scheme.compute < FP32 and plan.attention_kernel != NEWEST_TILES:
             attention *= self.of("flash_2_share")
-            if plan.tiles == USUAL_TILES:
+            if plan.tiles:
                 attention *= self.of("flash_2_share_named")
             if plan.attention_kernel == FIRST_TILES:
                 attention *= self.of("flash_1_share")
