@@ -12,6 +12,7 @@ DIVIDED = ("tensor", "expert")  # degrees of parallelism that not every engine h
 TRAINED_APART = ("tensor", "pipeline", "context", "expert")  # those that not every framework of training has
 UNSHARDED = "none"
 STATES_ALONE = "zero-1"  # sharding that divides the optimizer's states and nothing else
+PACKED = "packed-tensor"  # tensor ranks of a frozen base whose weights are packed
 REPLICATED = "replicas"  # of what tensor ranks divide, where data ranks do not share its states
 TRAINING = "training"  # in place of an engine: libraries that all frameworks train with
 YES, NO, MAYBE = "yes", "no", "maybe"
@@ -25,9 +26,7 @@ class Support(NamedTuple):
     id: str
     engine: str  # or a framework of training, or TRAINING
     about: str  # one of ABOUT
-    names: tuple[
-        str, ...
-    ]  # number formats, families, precisions of training, TRAINED_APART, STATES_ALONE or REPLICATED; empty for all
+    names: tuple[str, ...]  # number formats, families, precisions of training, or ways to divide; empty for all
     where: tuple[str, ...]  # makers and architectures of devices; empty for all
     kinds: tuple[str, ...]  # segments of devices; empty for all
     families: tuple[str, ...]  # of which a fact about something else is; empty for all

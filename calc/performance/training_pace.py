@@ -7,7 +7,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.training.loss import FP32
 from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, Plan
-from calc.performance.device_rates import family_of, matrix_rate
+from calc.performance.device_rates import device_class, family_of, matrix_rate
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, PRODUCTS, UNPACKED, Timed
 
@@ -20,7 +20,9 @@ class Pace:
     """What a trainer's schedule makes of kernels: the share of their speed that each kind keeps, and what is hidden."""
 
     def __init__(self, plan: Plan, accelerator: Accelerator, values: Mapping[str, float]) -> None:
-        self.trainer, self.generation, self.values = plan.trainer, accelerator.architecture, values
+        self.trainer, self.values = plan.trainer, values
+        generation = accelerator.architecture
+        self.devices = f"{generation}/{device_class(accelerator)}", generation
         self.overlap, self.links = self.of("overlap"), self.of("link_share")
         self.tensor_hidden = self.of("tensor_hidden_in_pieces" if plan.tensor_overlap else "tensor_hidden")
         self.kernel_s = self.of("fused_kernel_s" if plan.choices.compiled else "kernel_s")
@@ -32,6 +34,8 @@ class Pace:
             attention *= self.of("unpaged_share")
         if plan.choices.flash and plan.scheme.compute < FP32 and plan.attention_kernel != NEWEST_TILES:
             attention *= self.of("flash_2_share")
+            if plan.tiles:
+                attention *= self.of("flash_2_share_named")
             if plan.attention_kernel == FIRST_TILES:
                 attention *= self.of("flash_1_share")
         if plan.layout.context > 1 and plan.context_exchange == RING:
@@ -47,9 +51,9 @@ class Pace:
         }
 
     def of(self, name: str) -> float:
-        """Return a coefficient: for this trainer and generation, for one of them, or for all."""
+        """Return a coefficient: for this trainer and class of devices or generation, for one of them, or for all."""
         own = f"{name}_{self.trainer}"
-        for key in (f"{own}@{self.generation}", f"{name}@{self.generation}", own):
+        for key in (*(f"{one}@{device}" for device in self.devices for one in (own, name)), own):
             if key in self.values:
                 return self.values[key]
         return self.values[name]

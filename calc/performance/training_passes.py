@@ -5,13 +5,14 @@ Everything else follows from it: a product has two more backward, one for the gr
 of its weights, of which adapters leave out the second where weights are frozen (arXiv:2106.09685).
 """
 
-from math import prod
+from math import ceil, log2, prod
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage, local_share
 from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.training.elements import low_rank_tensors
+from calc.memory.training.loss import FUSED
 from calc.memory.training.moments import kept_of
 from calc.memory.training.plan import FULL, MEGATRON, NO_CHECKPOINTS, PARAMETERS, PER_OPERATION, SELECTIVE, Plan
 from calc.performance.between_products import between
@@ -69,7 +70,7 @@ def step_passes(plan: Plan, stage: Stage) -> StepPasses:
     unpacked = unpacking(plan, stage)
     whole = multiplied + adapted + unpacked + casts(plan, multiplied, backward=False)
     return StepPasses(
-        forward=whole + moved + first + offloaded(plan, stage) + sent.forward,
+        forward=whole + moved + first + recast(plan, multiplied) + offloaded(plan, stage) + sent.forward,
         again=again(plan, whole, moved) + sent.again,
         backward=(
             *(found for item in multiplied for found in backward_of(plan, item)),
@@ -116,6 +117,23 @@ def as_aligned(plan: Plan, item: Counted) -> Counted:
     if filled or not isinstance(one, Product) or one.kernel not in SIXTEEN_BIT or one.n % ALIGNED == 0:
         return item
     return Counted(one._replace(kernel=UNALIGNED), times)
+
+
+def recast(plan: Plan, multiplied: Pass) -> Pass:
+    """Return the casts of a frozen output matrix in FP32 that a fused loss reads piece by piece, under autocast.
+
+    Autocast remembers what it cast of trained weights alone (PyTorch's autocast_mode.cpp), and each piece has two
+    products. A piece is as many rows as make its logits the size of the stream, a power of two (Liger).
+    """
+    if plan.cross_entropy != FUSED or not plan.numerics.casts:
+        return ()
+    found = []
+    for one, times in multiplied:
+        if isinstance(one, Product) and one.name in heads(plan) and not trained(plan, one):
+            rows = 2.0 ** ceil(log2(max(one.m / ceil(one.n / one.k), 1.0)))
+            size = float(one.n * one.k * (FP32 + plan.scheme.compute))
+            found.append(Counted(Pointwise("Output matrix in 16 bit", size, 1.0), 2 * times * max(one.m / rows, 1.0)))
+    return tuple(found)
 
 
 def as_attended(plan: Plan, item: Counted) -> tuple[Counted, ...]:

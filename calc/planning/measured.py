@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SPEED, MEMORY, TRAINING_SPEED, TRAINING_MEMORY = "speed", "memory", "training-speed", "training-memory"
 ANY = "any"  # device, where memory is asked of none
+POOLED = ("NVIDIA", "AMD")  # makers of devices whose memory PyTorch's own allocator gives out: all that was measured
 HOST = "host"  # device class of what stands in a host's memory, which decides the speed
 
 
@@ -29,6 +30,8 @@ def kind_of(architecture: Architecture) -> str:
     """Return the kind of a model, as far as it decides how well it is predicted."""
     if not architecture.writes:
         return "encoder"
+    if architecture.has_encoder:
+        return "encoder-decoder"
     if any(kind.recurrence is not None for kind in architecture.kinds):
         return "hybrid"
     latent = architecture.attention is not None and architecture.attention.latent
@@ -95,12 +98,14 @@ def training_phase(architecture: Architecture) -> str:
     return "mixtures" if architecture.experts else "dense"
 
 
-def measured_report(facts: Catalog, bucket_name: str, *, speed: str | None, memory: str) -> dict[str, object]:
+def measured_report(
+    facts: Catalog, bucket_name: str, *, speed: str | None, memory: str, memory_bucket: str = ""
+) -> dict[str, object]:
     """Return the report's field: what stands behind speed and memory, and first what stands behind the answer.
 
-    `speed` is None where the report answers no speed.
+    `speed` is None where the report answers no speed; `memory_bucket` is where memory is counted, if apart from speed.
     """
-    found = {"memory": measured(facts, memory, bucket_name)}
+    found = {"memory": measured(facts, memory, memory_bucket or bucket_name)}
     if speed is not None:
         found["speed"] = measured(facts, speed, bucket_name)
     first = found.get("speed", found["memory"])
@@ -117,3 +122,9 @@ def training_bucket(plan: "Plan", accelerator: Accelerator | None) -> str:
         format_class=format_of(base) if plan.adapters and base.bits < 16 else format_class,
         architecture=plan.architecture,
     )
+
+
+def memory_bucket(plan: "Plan", accelerator: Accelerator | None) -> str:
+    """Return the name of what is like a training run's memory, which PyTorch's allocator gives out alike on any GPU."""
+    pooled = accelerator is not None and accelerator.vendor in POOLED and not plan.by_xla
+    return training_bucket(plan, None if pooled else accelerator)

@@ -21,6 +21,7 @@ from calc.catalog.support import (
     MAYBE,
     MLX,
     NO,
+    PACKED,
     PRECISION,
     REPLICATED,
     STATES_ALONE,
@@ -35,6 +36,7 @@ from calc.memory.budget import Layout
 from calc.planning.blocks import cut_blocks, cut_groups
 
 ONE_DEVICE = Layout()
+BYTE_BITS = 8  # of the narrowest weights that are not packed
 GROUPS = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were refused
 
 
@@ -223,6 +225,7 @@ def what_trains(
     found += stated_of(known, FORMAT, (base,), place)
     found += stated_of(known, PRECISION, (precision,) if precision else (), place)
     divided = [name for name in TRAINED_APART if getattr(layout, name) > 1]
+    divided += [PACKED] if layout.tensor > 1 and facts.number_format(base).bits < BYTE_BITS else []
     divided += [REPLICATED] if layout.tensor > 1 and layout.data > 1 and sharding == UNSHARDED else []
     divided += [STATES_ALONE] if layout.data * layout.context > 1 and sharding == STATES_ALONE else []
     found += stated_of(known, DIVISION, tuple(divided), place)

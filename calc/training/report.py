@@ -11,7 +11,7 @@ from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.chance import is_sure
-from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, training_bucket
+from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, memory_bucket, training_bucket
 from calc.planning.support import Runs, what_trains
 from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes
 from calc.scenario.doubts import name_doubts
@@ -66,6 +66,7 @@ def training_report(
             training_bucket(plan, asked.accelerator),
             speed=TRAINING_SPEED if found.speed else None,
             memory=TRAINING_MEMORY,
+            memory_bucket=memory_bucket(plan, asked.accelerator),
         ),
         "cost": found.cost,
         "steps": [step.as_dict() for step in steps] if working else [],

@@ -51,6 +51,7 @@ OPTIMIZERS = (  # as notes of rows name those that are not their framework's
     ("AdamW of torch.optim", "adamw-foreach"),  # all tensors at once, an operation each
     ("AdamW, tensor by tensor", "adamw-for-loop"),
     ("paged AdamW 8-bit", "paged-adamw-8bit"),
+    ("paged AdamW", "paged-adamw"),
     ("AdamW 8-bit", "adamw-8bit"),
     ("adafactor", "adafactor"),
 )
@@ -227,8 +228,11 @@ def adapters_of(row: Row) -> dict[str, Any]:
     >>> adapters_of({"notes": "TRL; rank 16 on q and v; base in BF16"})
     {'rank': 16, 'targets': ['q', 'v']}
     """
-    stated = re.search(r"rank (\d+) on ((?:[qkvo](?:, | and |\b))+)", row["notes"])
-    return {"rank": int(stated[1]), "targets": re.findall(r"\b[qkvo]\b", stated[2])} if stated else {"rank": 8}
+    stated = re.search(r"rank (\d+) on ((?:[qkvo](?:, | and |\b))+|all matrices)", row["notes"])
+    if not stated:
+        return {"rank": 8}
+    targets = re.findall(r"\b[qkvo]\b", stated[2]) or "all-linear"
+    return {"rank": int(stated[1]), "targets": targets}
 
 
 def trained(row: Row) -> dict[str, Any]:
@@ -280,7 +284,9 @@ def attention_of(row: Row) -> str:
         return "eager"
     if any(word in stated for word in NEWEST):
         return "flash-3"
-    return "flash-1" if row["source"] in FIRST_TILES else "flash"
+    if row["source"] in FIRST_TILES:
+        return "flash-1"
+    return "flash-2" if "FlashAttention 2" in stated else "flash"
 
 
 def scenario_of(row: Row) -> dict[str, Any]:

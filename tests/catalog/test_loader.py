@@ -30,6 +30,7 @@ from calc.catalog.entries import fold
 from calc.catalog.records import Price
 from calc.errors import CatalogError, ScenarioError
 from calc.memory.training.plan import FSDP, MEGATRON, PLAIN
+from calc.performance.device_rates import device_class
 from calc.planning.cost import newest_purchase, rents
 from tests.catalog.small import GOOD, MODEL, built_catalog
 
@@ -389,6 +390,7 @@ def timed(load: Callable[[], object]) -> float:
 def test_coefficients_of_training_are_of_generations_that_exist() -> None:
     """A coefficient for a generation that no accelerator has, or a schedule that is not, would never be used."""
     known = {device.architecture for device in catalog().accelerators()}
+    known |= {f"{device.architecture}/{device_class(device)}" for device in catalog().accelerators()}
     coefficients = catalog().training_step.coefficients
     assert {name.partition("@")[2] for name in coefficients if "@" in name} <= known
     for name, item in coefficients.items():

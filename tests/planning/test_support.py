@@ -312,6 +312,16 @@ def test_a_framework_is_held_to_what_it_is_built_on() -> None:
     assert estimate(asked)["runs_because"] == []
 
 
+def test_packed_weights_are_not_divided_over_tensor_ranks() -> None:
+    """Under Transformers QLoRA on tensor ranks does not run, under others nobody says that it does; LoRA may."""
+    asked = {"workload": "training", "model": "llama-3.1-8b", "accelerator": "H100", "parallelism": {"tensor": 2}}
+    refused: Any = estimate({**asked, "method": "qlora", "framework": "trl"})
+    assert refused["runs"] is False and "bitsandbytes" in refused["runs_because"][0]["message"]
+    silent: Any = estimate({**asked, "method": "qlora"})
+    assert silent["runs"] is None and "tensor ranks" in silent["runs_because"][0]["message"]
+    assert estimate({**asked, "method": "lora", "framework": "trl"})["runs_because"] == []
+
+
 def test_no_plan_trains_on_what_does_not_run() -> None:
     """Nobody is told to train with Unsloth on a Pascal card that holds the run; with TRL it is offered."""
     question = {"want": "models", "workload": "training", "model": "llama-3.2-1b", "method": "qlora"}

@@ -12,6 +12,7 @@ from calc.catalog.support import (
     MAYBE,
     MLX,
     NO,
+    PACKED,
     REPLICATED,
     STATES_ALONE,
     TRAINED_APART,
@@ -45,7 +46,7 @@ def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     check.choice(f"{where}.runs", entry["runs"], (YES, NO, MAYBE))
     devices = {str(device.get("architecture")) for device in tables["accelerators"].values()} | set(VENDORS)
     formats = {*tables["number_formats"], GGUF, MLX}
-    named = {FORMAT: formats, CACHE: formats, DIVISION: {*TRAINED_APART, REPLICATED, STATES_ALONE}}.get(
+    named = {FORMAT: formats, CACHE: formats, DIVISION: {*TRAINED_APART, PACKED, REPLICATED, STATES_ALONE}}.get(
         str(entry["about"])
     )
     lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", named))
