@@ -5,6 +5,7 @@ engine's code sets, or that measurements gave, are coefficients of its entry in 
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import NamedTuple
 
 from calc.architecture.stages import Stage
@@ -22,6 +23,8 @@ ALLOCATED, RESERVED, DEVICE = "allocated", "reserved", "device"
 EAGER = "eager"
 CACHES = ("kv_cache", "recurrent_state", "draft_cache")  # what is kept of each sequence
 NOT_USED = ("kv_pool_free", "outside_share")  # amounts that an engine takes, or leaves, beyond what a demand uses
+
+BYTES = attrgetter("bytes")  # of an amount; they are added up again and again
 
 
 class Amount(NamedTuple):
@@ -60,7 +63,7 @@ class Runtime(NamedTuple):
     @property
     def device(self) -> int:
         """Bytes that the driver shows as used."""
-        return sum(amount.bytes for amount in self.amounts)
+        return sum(map(BYTES, self.amounts))
 
     @property
     def used(self) -> int:
