@@ -249,7 +249,9 @@ class DeviceNames:
             skipped += 1
         signs = " ".join(piece.text for piece in after[:3])
         behind = re.match(r"(?:['(] |s )*[x×*:] ?(\d{1,4})(?![\w.])", signs)
-        last = next((piece for piece in after if behind and piece.text.endswith(behind[1])), None)
+        if not behind and not any(self.known(piece.text) for piece in after[1:FEW_WORDS]):  # 3090 2x 3060 has two 3060
+            behind = re.match(r"(\d{1,2})[x×](?! (?:as|better|faster|less|more|slower|than|the)\b)", signs)
+        last = next((piece for piece in after if behind and piece.text.rstrip("x×").endswith(behind[1])), None)
         if behind and last and line.free(window[-1].end, last.end):
             line.claim(window[-1].end, last.end)
             return Count(window[-1].end, last.end, int(behind[1]))

@@ -6,12 +6,13 @@ from calc.catalog import Catalog
 from calc.lines.device_names import CURRENT, NEAR, NUMBERS, Count, Name
 from calc.lines.line import Line
 from calc.lines.quantities import MEMORY, OF_ALL
-from calc.lines.wording import APPLE, EXTERNAL, LAPTOP
+from calc.lines.wording import APPLE, EXTERNAL, LAPTOP, MACBOOK
 from calc.units import GIB
 
 BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
 OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
 MOST_IN_NODE = 8  # devices; a rack with more is called by its name
+ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
 COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)")
 
 ORDINALS = {"second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
@@ -89,8 +90,10 @@ def in_node(device: object, facts: Catalog) -> int | None:
 
 
 def macs(line: Line, facts: Catalog) -> list[str]:
-    """Return the chips of Macs where a line names a Mac, those on sale first."""
+    """Return the chips of Macs where a line names a Mac, of a MacBook those of laptops; those on sale first."""
     if not APPLE.search(line.small):
         return []
-    chips = [device for device in facts.accelerators() if device.vendor == "Apple"]
+    carried = MACBOOK.search(line.small)
+    every = [device for device in facts.accelerators() if device.vendor == "Apple"]
+    chips = [device for device in every if not (carried and ULTRA in device.name)]
     return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]

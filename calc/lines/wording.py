@@ -34,6 +34,7 @@ CACHES = (
 EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  # a card beside a laptop
 LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
+MACBOOK = re.compile(r"\b(?:macbooks?|mb[ap])\b")
 LM_STUDIO, MLX = re.compile(r"lm[ -]?studio"), re.compile(r"\bmlx\b")
 OF_MACS = re.compile(
     rf"\b(?:what|which|quel|welche[nr]?|que|best|cheapest|right|minimum) (?:apple (?:silicon )?)?{APPLE.pattern}"

@@ -1,6 +1,7 @@
 """What an engine's kernels have to themselves, against those that the laws were measured with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
@@ -39,7 +40,7 @@ LIBRARIES = OwnKernels()
 def own_kernels(
     values: Mapping[str, float],
     attention: str,
-    classes: Sequence[str],
+    classes: tuple[str, ...],
     triton: frozenset[str] = frozenset(),
     *,
     ranks: int = 1,
@@ -51,10 +52,7 @@ def own_kernels(
     """
 
     def of(name: str) -> float:
-        for known in classes:
-            if (key := f"{name}@{known}") in values:
-                return values[key]
-        return values.get(name, 0.0)
+        return next((values[key] for key in named(name, classes) if key in values), 0.0)
 
     numbers = {name: of(name) for name in OwnKernels._fields[1:-3]}
     walk = values.get(f"key_walk_s_{attention}", 0.0)
@@ -63,3 +61,9 @@ def own_kernels(
         names = ("sum_bytes", "symmetric_bytes") if values.get("symmetric_memory") else ("sum_bytes",)
         most = max(of(f"{name}_{ranks}") or of(name) for name in names)
     return OwnKernels(bool(values["fuses_casts"]), **numbers, sum_bytes=most, triton=triton, key_walk_s=walk)
+
+
+@lru_cache(maxsize=4096)  # each pass asks for those of all kernels
+def named(name: str, classes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of a coefficient for classes of devices, and the plain one last."""
+    return (*(f"{name}@{known}" for known in classes), name)

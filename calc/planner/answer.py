@@ -19,6 +19,7 @@ from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import change_for, surer_context
 from calc.planning.cost import MILLION, USED, purchase_today
+from calc.scenario.fields import PUBLISHED
 from calc.service.checkpoints import origin
 from calc.units import HOUR_S, show_count, show_gib, show_large_count, show_number
 
@@ -32,24 +33,20 @@ def answer(asked: Mapping[str, object]) -> Answer:
 
 
 def answering(asked: Mapping[str, object]) -> Steps[Answer]:
-    """Look for the answer to a question, a candidate a step."""
+    """Look for the answer to a question, a candidate a step.
+
+    Where a model serves nowhere as it is published, and nobody names a format, those are tried that its users go down
+    to.
+    """
     began, facts = perf_counter(), catalog()
     question = read_question(asked, facts)
-    search = Search(question, facts)
-    if question.trains and question.of != "sequence_tokens":
-        from calc.planner.training import best_training  # most questions ask of no training run
-
-        search, options, tried = yield from best_training(question, facts)
-    elif question.want == "limit" and question.of != "model":
-        from calc.planner.most import most
-
-        search, options, tried = yield from most(question, facts)
-    else:
-        every = list(places(question, facts))
-        options = yield from search.looking(search.within_limits(every))
-        tried = sum(place.number for place in every)
+    search, options, tried = yield from searching(question, facts)
     if not options:
         search.check()
+    if smaller := not options and asked.get("weights") is None and as_published(question, facts):
+        question = question._replace(weights=())
+        search, options, more = yield from searching(question, facts)
+        tried += more
     return {
         "options": [shown(question, search, option) for option in options],
         "frontier": frontier(question, search, options),
@@ -59,9 +56,29 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
             "estimated": search.estimated,
             "milliseconds": round(1000 * (perf_counter() - began), 1),
         },
-        "warnings": warnings(question, search, options),
+        "warnings": warnings(question, search, options, smaller=smaller),
         "catalog": facts.version,
     }
+
+
+def searching(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option], int]]:
+    """Look for the best options, and count what is tried."""
+    if question.trains and question.of != "sequence_tokens":
+        from calc.planner.training import best_training  # most questions ask of no training run
+
+        return (yield from best_training(question, facts))
+    if question.want == "limit" and question.of != "model":
+        from calc.planner.most import most
+
+        return (yield from most(question, facts))
+    search, every = Search(question, facts), list(places(question, facts))
+    options = yield from search.looking(search.within_limits(every))
+    return search, options, sum(place.number for place in every)
+
+
+def as_published(question: Question, facts: Catalog) -> bool:
+    """Return whether one model is asked for as it is published, and not a repository with a format of its own."""
+    return not question.trains and question.weights == (PUBLISHED,) and question.models[0] in facts.ids("models")
 
 
 def shown(question: Question, search: Search, option: Option) -> Answer:
@@ -203,13 +220,16 @@ def frontier(question: Question, search: Search, options: list[Option]) -> list[
     ]
 
 
-def warnings(question: Question, search: Search, options: list[Option]) -> list[Answer]:
+def warnings(question: Question, search: Search, options: list[Option], *, smaller: bool) -> list[Answer]:
     """Return what a reader should know of the answer as a whole."""
     found: list[Warn] = []
     if not options:
         reasons = ", ".join(f"{reason} ({entry.count})" for reason, entry in search.rejected.items())
         message = f"nothing that was tried serves; what stood against it: {reasons or 'nothing was tried'}"
         found.append(Warn("no-option", message, "want"))
+    if options and smaller:
+        message = "as it is published nothing serves it so: each option says in which fewer bits it does"
+        found.append(Warn("fewer-bits", message, "weights"))
     if options and (search.ended or (question.of == "model" and not search.rejected)):
         message = "nothing that was tried is too much: the model's own limit, or the end of the search, is what ends it"
         found.append(Warn("limit-not-met", message, "of", INFO))

@@ -6,11 +6,16 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
+from calc.performance.engine_passes import passes_of
+from calc.performance.starts import starts_s
 from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
+from calc.planning.layout import candidates
+from calc.planning.serving_question import is_timed_on
 from calc.planning.support import format_names
 from calc.planning.usual_engine import first_engine
 from calc.question import Asked, Question, read_asked, read_placement, read_question
+from calc.scenario.engine import on_maker
 from calc.scenario.fields import OF_HOST, USUAL
 from calc.scenario.formats import chosen_weights
 from calc.scenario.model import read_model
@@ -21,6 +26,7 @@ NOTHING = Least(0, 0)
 READ = frozenset(("speculation", "arrivals", "concurrency", "kv_cache", "kv_cache_v"))
 PLACED = frozenset(OF_HOST)
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
+NAMED = frozenset((*LENGTHS, "model", "weights", "engine", "accelerator", "accelerators", "sequences"))
 # Fields that do not change what is asked of devices of a kind for each sequence.
 WHERE = ("accelerator", "accelerators", "sequences")
 
@@ -85,7 +91,11 @@ class Bounds:
         assert isinstance(known, dict)
         self.known: dict[tuple[str, str], Named | None] = known  # by the names of model and format
         self.splitting = {engine.id for engine in facts.engines() if engine.splits_layers}
+        self.beginning_alike = {engine.id for engine in facts.engines() if "vector_start_s" in engine.values}
         self.lengths = dict[str, int]()
+        started = facts.derived.setdefault("starts of steps", {})
+        assert isinstance(started, dict)
+        self.started: dict[tuple[object, ...], float] = started  # of a model on devices, whatever its lengths are
 
     def tokens(self, scenario: Mapping[str, object], longest: int | None) -> int:
         """Return the tokens of a sequence of a model made for `longest`, read once for all scenarios alike."""
@@ -150,6 +160,39 @@ class Bounds:
         stages = self.stages(candidate, scenario, self.engine(candidate, scenario, known)) if several else 1
         step_s = stages * known.least.read * candidate.devices.seconds_each_byte
         return Bound(None, known.least, step_s, given=sequences, stages=stages)
+
+    def starts_s(self, candidate: Candidate, scenario: Mapping[str, object]) -> float:
+        """Return the seconds of a step in which kernels begin, worked out once for all lengths; 0 where not known."""
+        devices, known = candidate.devices, self.named(scenario)
+        if known is None or devices.unlike or not NAMED.issuperset(scenario):
+            return 0.0
+        engine = self.engine(candidate, scenario, known)
+        own = "" if engine in self.beginning_alike else str(scenario["weights"])
+        key = devices.accelerator.id, devices.number, scenario["model"], engine, own
+        if key not in self.started:
+            self.started[key] = self.least_starts(candidate, scenario)
+        return self.started[key]
+
+    def least_starts(self, candidate: Candidate, scenario: Mapping[str, object]) -> float:
+        """Return the same, worked out: on as many tensor ranks as there may be, over which products are least deep."""
+        asked, devices = self.of(candidate, scenario).asked, candidate.devices
+        engine = on_maker(asked.engine, (devices.accelerator,)) if asked else None
+        if asked is None or engine is None or not asked.demand.architecture.writes:
+            return 0.0
+        layouts = candidates(asked.demand, devices.number, engine)
+        if not layouts or asked.placement.on_host or not is_timed_on(engine, devices.accelerator):
+            return 0.0
+        passes = passes_of(
+            demand=asked.demand,
+            layout=layouts[0],
+            accelerator=devices.accelerator,
+            engine=engine.id,
+            era=engine.era,
+            backend=engine.backend,
+            values=engine.values,
+            attention=asked.attention,
+        )
+        return starts_s(passes) if passes else 0.0
 
     def engine(self, candidate: Candidate, scenario: Mapping[str, object], known: Named) -> str:
         """Return the engine of a scenario; empty where none is known to run it."""

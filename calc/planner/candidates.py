@@ -54,18 +54,30 @@ def places(question: Question, facts: Catalog) -> Iterator[Place]:
     order = 0
     for together in machines(question, facts):
         found = ways(question, facts, together.accelerator)
-        if (named := str(found)) not in held:  # the same of most devices
-            held[named] = list(tries(question, facts, found))
-        tried = held[named]
-        if question.need.shared:
-            tried = [
-                one._replace(divided=divided)
-                for one in tried
-                for divided in (*attended_apart(question, facts, together, read[str(one.model)], engine=one.engine), {})
-            ]
+        kind = str((found, together.accelerator.segment, together.number) if question.need.shared else found)
+        if kind not in held:  # the same of most devices
+            held[kind] = list(tries(question, facts, found))
+            if question.need.shared:
+                held[kind] = list(apart_first(question, facts, together, tried=held[kind], read=read))
+        tried = held[kind]
         make = partial(candidates_on, question, facts, together, tried=tried, read=read, order=order)
         yield Place(together, sum(len(one.held) for one in tried), make)
         order += len(tried)
+
+
+def apart_first(
+    question: Question,
+    facts: Catalog,
+    together: Devices,
+    *,
+    tried: Iterable[Try],
+    read: Mapping[str, Architecture | None],
+) -> Iterator[Try]:
+    """Iterate over what is tried with attention divided apart, where that may be, and then as engines do it."""
+    for one in tried:
+        for divided in attended_apart(question, facts, together, read[str(one.model)], engine=one.engine):
+            yield one._replace(divided=divided)
+        yield one
 
 
 def tries(question: Question, facts: Catalog, found: Iterable[tuple[str, tuple[object, ...]]]) -> Iterator[Try]:

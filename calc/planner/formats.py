@@ -4,23 +4,38 @@ from collections.abc import Iterator
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture, NumberFormat
+from calc.catalog.support import YES
 from calc.planner.question import Question
 from calc.planning.support import place_of
-from calc.planning.usual_engine import runs_on
+from calc.planning.usual_engine import of_device, runs_on
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, USUAL
 from calc.scenario.formats import known_published
 from calc.scenario.model import read_model
 from calc.service.checkpoints import quantised
 
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
+SERVED = "data-center"  # where many share what there is
 AWQ = "awq"  # what servers' engines go down to
 
 
 def ways(question: Question, facts: Catalog, accelerator: Accelerator) -> list[tuple[str, tuple[object, ...]]]:
     """Return the engines that are tried, each with its number formats, most bits first."""
-    if question.weights:
-        return [(engine, question.weights) for engine in question.engines]
-    return [(engine, usual_formats(facts, engine, accelerator)) for engine in question.engines]
+    engines = question.engines
+    if engines == (USUAL,) and question.need.mean_rate is not None:
+        engines = (USUAL, *servers(facts, accelerator))
+    return [(engine, question.weights or usual_formats(facts, engine, accelerator)) for engine in engines]
+
+
+def servers(facts: Catalog, accelerator: Accelerator) -> Iterator[str]:
+    """Iterate over what people take in data centers of which it is known that it runs on their own cards, too.
+
+    One reader's program answers few at a time, so that who serves many takes the other.
+    """
+    place = place_of(accelerator)
+    for engine in facts.engines():
+        is_other = SERVED in engine.usual_on and accelerator.segment not in engine.usual_on
+        if is_other and of_device(facts=facts, engine=engine.id, place=place) == YES:
+            yield engine.id
 
 
 def usual_formats(facts: Catalog, engine: str, accelerator: Accelerator) -> tuple[object, ...]:

@@ -1,6 +1,7 @@
 """What a service has to give: who asks how often, how long they wait, and what is kept for the worst."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
@@ -27,8 +28,8 @@ MOST_PEAK, MOST_RATE, MOST_SPARE = 1000.0, 1e6, 1000
 MONTH_DAYS = 365 / 12
 
 
-class Need(NamedTuple):
-    """What a service has to give; None where nothing is asked."""
+class Said(NamedTuple):
+    """What a question says that a service has to give; None where nothing is asked."""
 
     users: int | None  # who ask, or without a number of requests who wait for an answer at the same time
     requests_each_hour: float | None  # of each user
@@ -42,46 +43,50 @@ class Need(NamedTuple):
     hours_a_day: float  # of use, for which devices are rented
     days: float | None  # in which a training run has to end
 
-    @property
+
+class Need(Said):
+    """The same, with what follows from it, which a search asks for again and again."""
+
+    @cached_property
     def step_s(self) -> float | None:
         """The longest time for each output token that is allowed; None where any is."""
         ends = [self.tpot_s, 1 / self.tokens_per_s_each if self.tokens_per_s_each else None]
         return min((end for end in ends if end is not None), default=None)
 
-    @property
+    @cached_property
     def timed(self) -> bool:
         """Whether any time is asked for."""
         return self.step_s is not None or self.ttft_s is not None
 
-    @property
+    @cached_property
     def mean_rate(self) -> float | None:
         """Requests a second over the hours of use; None where nothing says how often anybody asks."""
         if self.requests_each_hour is not None and self.users is not None:
             return requests_per_s(users=self.users, requests_each_hour=self.requests_each_hour)
         return self.requests_per_s
 
-    @property
+    @cached_property
     def peak_rate(self) -> float | None:
         """Requests a second in the busiest hour."""
         return None if self.mean_rate is None else self.mean_rate * self.peak_over_mean
 
-    @property
+    @cached_property
     def waiting(self) -> int | None:
         """People who wait for an answer at the same time, at the peak; None where they are not who is counted."""
         counted = self.users is not None and self.requests_each_hour is None
         return ceil(self.users * self.peak_over_mean) if counted and self.users else None
 
-    @property
+    @cached_property
     def shared(self) -> bool:
         """Whether replicas may share what is asked."""
         return self.mean_rate is not None or (self.waiting or 1) > 1
 
-    @property
+    @cached_property
     def requests_a_month(self) -> float | None:
         """Requests of a month."""
         return None if self.mean_rate is None else self.mean_rate * self.hours_a_month * HOUR_S
 
-    @property
+    @cached_property
     def hours_a_month(self) -> float:
         """Hours of use of a month."""
         return self.hours_a_day * MONTH_DAYS

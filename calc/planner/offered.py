@@ -25,7 +25,25 @@ USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 
 
 def machines(question: Question, facts: Catalog) -> list[Devices]:
-    """Return the devices that are tried, as many of a kind as one option has."""
+    """Return the devices that are tried, as many of a kind as one option has.
+
+    Where they are not the reader's own, the next question is mostly about the same, of which much is known by then.
+    """
+    own = own_price(question, "price_per_hour"), question.account.purchase_price
+    asked = str((question.want, question.limits, own, question.need.days is None, question.trains))
+    if question.have:
+        return found_machines(question, facts)
+    last = facts.derived.setdefault("machines", {})
+    assert isinstance(last, dict)
+    if asked not in last:
+        last.clear()
+        last[asked] = found_machines(question, facts)
+    found: list[Devices] = last[asked]
+    return found
+
+
+def found_machines(question: Question, facts: Catalog) -> list[Devices]:
+    """Return the same, looked for."""
     found = []
     for accelerator in kinds(question, facts):
         one = devices(question, facts, accelerator)

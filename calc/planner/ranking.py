@@ -1,7 +1,7 @@
 """What ranks ways to answer a question: at best before they were looked at, and as their speed or report has it."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 
 from calc.architecture.layers import Architecture
@@ -51,12 +51,27 @@ class Ranking:
             return False, -parameters(known_architecture(self.facts, model))
         look = self.bounds.of if rank == "size" else self.bounds.quick
         left = candidate.scenarios[:1] if candidate.sure else candidate.scenarios
+        if rank in OF_SPEED and candidate.own:
+            return self.begun(rank, candidate, left)
         return min(self.bounded(rank, candidate, look(candidate, scenario)) for scenario in left)
 
-    def bounded(self, rank: str, candidate: Candidate, bound: Bound) -> tuple[bool, float]:
-        """Return what ranks a scenario if it needs no more than its bound."""
+    def begun(self, rank: str, candidate: Candidate, scenarios: tuple[dict[str, object], ...]) -> tuple[bool, float]:
+        """Return what ranks the best of scenarios if kernels begin, which is worked out of those that may be it."""
+        quick = [self.bounds.quick(candidate, scenario) for scenario in scenarios]
+        values = [self.bounded(rank, candidate, bound) for bound in quick]
+        best = True, inf
+        for place in sorted(range(len(values)), key=values.__getitem__):
+            if values[place] >= best:
+                break
+            starts_s = self.bounds.starts_s(candidate, scenarios[place])
+            best = min(best, self.bounded(rank, candidate, quick[place], starts_s))
+        return best
+
+    def bounded(self, rank: str, candidate: Candidate, bound: Bound, starts_s: float = 0.0) -> tuple[bool, float]:
+        """Return what ranks a scenario if it needs no more than its bound, and so long until its kernels begin."""
         devices, own = candidate.devices, candidate.own or NOTHING_OWN
-        step_s = own.step_s or max(own.stages / bound.stages, 1) * bound.step_s + own.cache_s
+        reading_s = max(own.stages / bound.stages, 1) * bound.step_s + own.cache_s
+        step_s = own.step_s or reading_s + starts_s
         if bound.given is None:
             return False, -inf
         if rank == "size":
@@ -65,9 +80,12 @@ class Ranking:
             return False, (bound.least.held - devices.whole_room) / devices.number
         if rank == "latency":
             return False, step_s
+        together = self.most_together or bound.sequences
         if rank == "speed":
-            return False, -self.together(bound) / step_s if step_s else -inf
-        return False, (devices.power_w or 0) * (step_s * own.steps + own.prompt_s) / self.together(bound)
+            return False, -together / step_s if step_s else -inf
+        if not devices.power_w or devices.unlike:
+            return True, 0.0  # as when it is timed
+        return False, devices.power_w * (step_s * own.steps + own.prompt_s) / together
 
     def remember(self, candidate: Candidate) -> None:
         """Remember what the first scenario of a candidate takes at least on the fewest of its devices, once timed."""
@@ -93,12 +111,13 @@ class Ranking:
         """Return the kind of devices and what is asked of them, however many they are."""
         return candidate.devices.accelerator.id, alike(candidate.scenario)
 
-    def together(self, bound: Bound) -> float:
-        """Return the sequences of all replicas together, at most."""
+    @cached_property
+    def most_together(self) -> float | None:
+        """The sequences of all replicas together, at most; None where a scenario says it."""
         need = self.question.need
         if need.mean_rate is not None:
             return 1.0 if self.question.rank_by == "speed" else MOST_SEQUENCES
-        return need.waiting or bound.sequences
+        return need.waiting
 
     def value(self, option: Option) -> tuple[bool, float]:
         """Return what ranks an option; less is better, and what is not known comes last."""

@@ -139,7 +139,7 @@ class Search(Inspection):
         if not self.question.need.shared:
             return self.nearer(candidate) if candidate.speed is None else self.reported(candidate)
         if candidate.share is None and candidate.most_replicas > 1:
-            return self.bounded_share(candidate)
+            return self.below_bounds(candidate) or self.bounded_share(candidate)
         share = candidate.share
         if share is None or not share.requests:
             return self.alone(candidate) if self.paces and candidate.speed is None else self.sized(candidate)

@@ -60,14 +60,23 @@ def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object,
         raise ScenarioError(
             "models.parameters", f"must be the fewest and then the most, not {ends[0]:g} and {ends[1]:g}"
         )
-    newest = sorted(facts.ids("models"), key=lambda name: facts.model(name).released, reverse=True)
-    found = [(name, known_architecture(facts, name)) for name in newest]
     return tuple(
         name
-        for name, architecture in found
-        if kind_of(facts.model(name), architecture) == kind
-        and ("parameters" not in wanted or ends[0] <= parameters_total(architecture) <= ends[1])
+        for name, architecture in of_kind(facts, kind)
+        if "parameters" not in wanted or ends[0] <= parameters_total(architecture) <= ends[1]
     )
+
+
+def of_kind(facts: Catalog, kind: str) -> list[tuple[str, Architecture]]:
+    """Return the catalogue's models of a kind, the newest first; found once for each loaded catalogue."""
+    known = facts.derived.setdefault("models of kinds", {})
+    assert isinstance(known, dict)
+    if kind not in known:
+        newest = sorted(facts.ids("models"), key=lambda name: facts.model(name).released, reverse=True)
+        every = [(name, known_architecture(facts, name)) for name in newest]
+        known[kind] = [one for one in every if kind_of(facts.model(one[0]), one[1]) == kind]
+    found: list[tuple[str, Architecture]] = known[kind]
+    return found
 
 
 def recent(facts: Catalog) -> list[str]:

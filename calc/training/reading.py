@@ -31,6 +31,7 @@ from calc.memory.training.plan import (
 from calc.memory.training.run import Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
+from calc.planning.support import Runs, what_trains
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import MOST_DEGREE
 from calc.scenario.layout import read_layout
@@ -271,3 +272,18 @@ def read_offload(reader: TrainingReader) -> tuple[str, ...]:
                 "offload", f"has {item!r:.60}{nearest(str(item), OFFLOADS)}; allowed are {', '.join(OFFLOADS)}"
             )
     return tuple(dict.fromkeys(str(item) for item in value))
+
+
+def works_of(asked: Asked, facts: Catalog) -> Runs:
+    """Return whether something is known to keep the run from starting."""
+    plan = asked.plan
+    framework = asked.filled.get("framework")
+    return what_trains(
+        facts=facts,
+        framework=framework if isinstance(framework, str) else None,
+        device=asked.accelerator,
+        base=plan.method.base.id,
+        precision=plan.scheme.id if "precision" in asked.reader.given else None,
+        layout=plan.layout,
+        sharding=str(asked.filled["sharding"]),
+    )

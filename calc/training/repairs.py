@@ -31,7 +31,7 @@ from calc.training.changes import (
     sized,
 )
 from calc.training.fields import MOST_BATCH, MOST_SEQUENCE
-from calc.training.reading import read_training
+from calc.training.reading import read_training, works_of
 
 LEAST_GAIN_BYTES = 2**20  # a change that saves less has no effect worth naming
 FEW = 4  # changes that are tried one by one
@@ -63,13 +63,15 @@ def changed(scenario: Scenario, fields: Mapping[str, object]) -> dict[str, objec
 def tried(
     scenario: Scenario, fields: Mapping[str, object], facts: Catalog, capacity_bytes: int | None = None
 ) -> Size | None:
-    """Return what a changed scenario takes, None where the change cannot be made, or is soon seen not to fit."""
+    """Return what a changed scenario takes, None where it cannot be made, would not run, or is soon seen not to fit."""
     try:
-        plan = read_training(changed(scenario, fields), facts).plan
+        asked = read_training(changed(scenario, fields), facts)
     except ScenarioError:
         return None
-    found = fullest(plan) if capacity_bytes is None else fullest_within(plan, capacity_bytes)
-    return sized(plan, found, facts) if found else None
+    found = fullest(asked.plan) if capacity_bytes is None else fullest_within(asked.plan, capacity_bytes)
+    if found is None or works_of(asked, facts).runs is False:
+        return None
+    return sized(asked.plan, found, facts)
 
 
 def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:

@@ -12,12 +12,11 @@ from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.chance import is_sure
 from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, memory_bucket, training_bucket
-from calc.planning.support import Runs, what_trains
 from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
 from calc.training.checks import expert_warnings, warnings
-from calc.training.reading import Asked, read_training
+from calc.training.reading import Asked, read_training, works_of
 from calc.training.speed import timed
 
 Report = dict[str, object]
@@ -83,21 +82,6 @@ def risks(asked: Asked, facts: Catalog) -> list[Warn]:
         *warnings(asked.plan, asked.model.context_tokens, asked.accelerator),
         *expert_warnings(asked.plan, asked.filled.get("framework")),
     ]
-
-
-def works_of(asked: Asked, facts: Catalog) -> Runs:
-    """Return whether something is known to keep the run from starting."""
-    plan = asked.plan
-    framework = asked.filled.get("framework")
-    return what_trains(
-        facts=facts,
-        framework=framework if isinstance(framework, str) else None,
-        device=asked.accelerator,
-        base=plan.method.base.id,
-        precision=plan.scheme.id if "precision" in asked.reader.given else None,
-        layout=plan.layout,
-        sharding=str(asked.filled["sharding"]),
-    )
 
 
 def trainable(asked: Asked, timeline: Timeline) -> int:

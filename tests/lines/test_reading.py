@@ -213,6 +213,13 @@ def test_what_a_line_lacks(line: str, missing: list[str]) -> None:
     assert read_line(line)["missing"] == missing
 
 
+@pytest.mark.parametrize(("name", "desktop"), [("macbook", False), ("mac", True)])
+def test_a_macbook_is_no_desktop(name: str, desktop: bool) -> None:
+    """Who asks for a MacBook is offered no chip that stands in a Mac Studio alone; who asks for a Mac is."""
+    tried = read_line(f"which {name} for llama 70b")["question"]["limits"]["accelerators"]
+    assert any("ultra" in name for name in tried) is desktop and "m5-max-64gb" in tried
+
+
 def test_what_is_read_is_answered() -> None:
     """Scenarios and questions are ready for the calculation: none of their fields or values is refused."""
     for row in ROWS[::8]:

@@ -1,5 +1,6 @@
 """What a scenario needs at least: of Llama 3.1 8B on two cards, worked by hand."""
 
+import random
 from math import inf
 
 import pytest
@@ -8,13 +9,17 @@ from calc.catalog import catalog
 from calc.planner.bound import Bound, Bounds, alike, longest_of, needed, shared_with_host
 from calc.planner.candidate import Candidate
 from calc.planner.devices import Devices
+from calc.planner.question import read_question
+from calc.planner.search import Search
 from calc.planning.bounds import Least
+from calc.scenario.model import known_architecture
 
 CARD = catalog().accelerator("rtx-3090")
 PAIR = Devices(CARD, 2, None, None)
 SCENARIO: dict[str, object] = {"model": "llama-3.1-8b", "weights": "bf16", "engine": "vllm", "accelerator": CARD.id}
 TABLE = 128_256 * 4096  # the input table, which no step reads and no device has to hold
 WEIGHTS = 8_030_261_248
+SEED = 20261127
 
 
 def candidate(**changed: object) -> Candidate:
@@ -157,3 +162,33 @@ def test_what_is_asked_is_read_once_for_all_numbers() -> None:
     four = two._replace(devices=PAIR.times(2), scenarios=({**two.scenario, "accelerators": 4},))
     counts = [bounds.question(one).layout.devices for one in (two, four)]
     assert counts == [2, 4] and len(bounds.read) == 1
+
+
+def test_kernels_begin_alike_in_all_formats_of_an_engine_s_own() -> None:
+    """llama.cpp's kernels for a few rows begin alike whatever they read: 225 products, 32 times attention, and more."""
+    bounds = Bounds(catalog())
+    plain, packed = (candidate(engine="llama.cpp", weights=weights) for weights in ("bf16", "q4_k_m"))
+    found = bounds.least_starts(plain, plain.scenario)
+    assert bounds.least_starts(packed, packed.scenario) == pytest.approx(found)
+    assert bounds.starts_s(packed, packed.scenario) == bounds.starts_s(plain, plain.scenario) == pytest.approx(found)
+    assert found > 225 * catalog().engine("llama.cpp").values["vector_start_s"]
+    assert bounds.starts_s(candidate(), {**SCENARIO, "kv_cache": "fp8"}) == 0
+
+
+def test_no_step_is_sooner_than_its_bound() -> None:
+    """Of models, formats, devices and lengths drawn at random none takes less than to read and until kernels begin."""
+    draw, facts, timed = random.Random(SEED), catalog(), 0
+    search = Search(read_question({"want": "hardware", "model": "gpt2", "rank_by": "latency"}, facts), facts)
+    models = [name for name in facts.ids("models") if known_architecture(facts, name).writes]
+    kinds = [record for record in facts.accelerators() if record.architecture and record.segment != "cloud"]
+    while timed < 80:
+        kind, number = draw.choice(kinds), draw.choice([1, 1, 2, 4])
+        scenario = {"model": draw.choice(models), "weights": draw.choice(["published", "fp8", "q4_k_m", "awq"])}
+        scenario |= {"engine": "usual", "accelerator": kind.id, "accelerators": number}
+        scenario |= {"context_tokens": draw.choice([512, 4096]), "sequences": draw.choice([1, 1, 8, 64])}
+        asked = Candidate("a", Devices(kind, number, None, None), (scenario,), 0)
+        if not isinstance(found := search.timed(asked), Candidate) or not found.speed:
+            continue
+        timed += 1
+        bound = search.at_best(asked._replace(own=search.bounds.own(asked)))
+        assert bound <= search.at_best(found), scenario

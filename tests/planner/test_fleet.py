@@ -35,6 +35,17 @@ def asked(**need: object) -> Any:
     return plan({**SERVICE, "need": {**PROMISE, **need}})
 
 
+def test_a_service_on_people_s_own_cards_is_offered_a_server_s_engine() -> None:
+    """On one RTX 4090 vLLM shares what takes llama.cpp several; where it is not known to run nothing else is tried."""
+    cards = {**SERVICE, "limits": {"accelerators": ["rtx-4090", "m4-max-64gb"]}, "need": {"requests_per_s": 2}}
+    found = {str(option["scenario"]["accelerator"]): option for option in plan(cards)["options"]}
+    alone: Any = plan({**cards, "engine": "llama.cpp"})
+    more = {str(option["scenario"]["accelerator"]): option for option in alone["options"]}
+    assert found["rtx-4090"]["scenario"]["engine"] == "vllm"
+    assert found["rtx-4090"]["replicas"] < more["rtx-4090"]["replicas"]
+    assert found["m4-max-64gb"]["scenario"] == more["m4-max-64gb"]["scenario"]
+
+
 def test_replicas_share_the_requests() -> None:
     """The busiest hour is divided over the replicas, none beyond what it could be given; one fewer would be."""
     answer = asked(requests_per_s=10, peak_over_mean=2, percentile=95)

@@ -144,6 +144,19 @@ def test_money_buys_devices_by_what_they_run() -> None:
         assert alike == sorted(alike)
 
 
+def test_what_does_not_fit_as_published_is_offered_in_fewer_bits() -> None:
+    """A 70B within two consumer cards, or on two RTX 3090: the format that fits, and it is said; a named one stands."""
+    asked = {"want": "hardware", "model": "llama-3.3-70b", "limits": {"devices": 2, "segments": ["consumer"]}}
+    longest = {"want": "limit", "of": "context_tokens", "model": "llama-3.3-70b", "have": PAIR}
+    for question in (asked, longest):
+        found = plan(question)
+        assert found["options"] and "fewer-bits" in [warning["code"] for warning in found["warnings"]]
+        assert all(option["scenario"]["weights"] != "published" for option in found["options"])
+        assert not plan({**question, "weights": "published"})["options"]
+    bare, every = (plan({**asked, **more})["options"] for more in ({}, {"weights": "any"}))
+    assert [option["scenario"] for option in bare] == [option["scenario"] for option in every]
+
+
 def test_places_count_what_is_tried_on_them() -> None:
     """The number of a place's scenarios is that of its candidates, whether or not attention is divided apart."""
     for question in (
@@ -385,7 +398,7 @@ def test_layers_one_after_the_other_are_read_by_one_device_at_a_time() -> None:
     surely: Any = search.nearer(own)
     known: Any = search.nearer(surely)
     assert surely.sure and surely.own.stages == 2
-    at_best = search.at_best(surely)[1] - surely.own.cache_s
+    at_best = search.at_best(surely)[1] - surely.own.cache_s - search.bounds.starts_s(surely, surely.scenario)
     assert at_best == pytest.approx(2 * (8.030e9 - 0.525e9) / 936e9, rel=1e-3)  # the table of words is read by row
     assert known.speed["time_per_output_token_s"] > search.at_best(surely)[1]
 

@@ -228,6 +228,19 @@ def test_a_report_lists_them() -> None:
         assert (after["repairs"] == []) is repair["sure"]
 
 
+@pytest.mark.parametrize("framework", ["torchtune", "torchtitan"])
+def test_no_repair_is_offered_that_a_framework_refuses(framework: str) -> None:
+    """Where ZeRO-1 would be enough, frameworks that have FSDP alone are not told to take it, as DeepSpeed is."""
+    case = {"workload": "training", "model": "qwen3-1.7b", "accelerator": "rtx-4090", "accelerators": 4}
+    case |= {"sharding": "none", "sequence_tokens": 1024, "method": "full", "precision": "bf16"}
+    ways = {}
+    for name in ("deepspeed", framework):
+        report: Any = estimate({**case, "framework": name})
+        ways[name] = [repair["change"].get("sharding") for repair in report["repairs"]]
+        assert report["runs"] is not False and any(ways[name])
+    assert "zero-1" in ways["deepspeed"] and "zero-1" not in ways[framework]
+
+
 def test_fewer_devices_come_first() -> None:
     """LoRA of a 70B surely fits on two tensor-parallel H200s, and on two with FSDP: the fewest stand first."""
     scenario = ONE | {"model": "llama-3.3-70b", "method": "lora", "accelerator": "h200-sxm-141gb", "micro_batch": 2}
