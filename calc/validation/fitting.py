@@ -11,12 +11,13 @@ coefficients is worked out once for all of these: it depends on those coefficien
 
 import hashlib
 import math
-import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from copy import copy
+from functools import partial
 from typing import NamedTuple
+
+from calc.validation.processors import spread
 
 Values = dict[str, float]
 MOST_ROWS = 20  # of a group that an estimate looks at
@@ -28,7 +29,6 @@ STEPS = (0.4, 0.15, 0.05, 0.02)  # of a logarithm
 SWEEPS = 3  # over all coefficients, with one step
 OF_A_KIND = 0.15  # of it, for a factor of one generation or era: these do differ, and few rows speak of each
 SHARE_LIMIT = 0.999  # of what the hardware could do
-INHERITED: "Search | None" = None
 
 
 class Item(NamedTuple):
@@ -88,19 +88,7 @@ def without_each(fitted: Fit, sources: Iterable[str]) -> dict[str, Values]:
     names = list(sources)
     whole = Search(fitted.items, fitted.known, fitted.start, dict(fitted.moved), hold=fitted.hold)
     whole.sift(STEPS[1])
-    if "fork" not in multiprocessing.get_all_start_methods():
-        return {source: without(whole, source) for source in names}
-    # Rows hold functions, which no process could send to another: what they inherit stands in a name of the module.
-    global INHERITED
-    INHERITED = whole
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork")) as processes:
-        return dict(zip(names, processes.map(without_inherited, names), strict=True))
-
-
-def without_inherited(source: str) -> Values:
-    """Return the coefficients without a source's rows, of the search that this process was begun with."""
-    assert INHERITED is not None
-    return without(INHERITED, source)
+    return dict(zip(names, spread(partial(without, whole), names), strict=True))
 
 
 def without(whole: "Search", source: str) -> Values:

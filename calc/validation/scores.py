@@ -5,13 +5,17 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import median
 from typing import NamedTuple
 
+from calc.catalog import catalog
 from calc.catalog.entries import DATA
+from calc.validation.processors import spread
 
 MEASUREMENTS = DATA / "measurements"
 Row = Mapping[str, str]
+ROWS_AT_ONCE = 16  # neighbours are of one source and model, and share what is remembered of these
 NOT_KNOWN = "not known"  # the reason of a row that has none
 
 
@@ -80,13 +84,18 @@ def reason_of(score: Score, why: Mapping[str, str]) -> str:
 
 def score_rows(name: str, score_of: Callable[[Row], Score]) -> Scores:
     """Return all scores of a file of measurements, and the rows that were left out by reason."""
-    found, skipped = [], Counter[str]()
-    for row in read_rows(name):
-        try:
-            found.append(score_of(row))
-        except SkipError as skip:
-            skipped[str(skip)] += 1
-    return found, skipped
+    catalog()  # read before processes are copied, so that each of them has it
+    made = spread(partial(score_or_reason, score_of), read_rows(name), at_once=ROWS_AT_ONCE)
+    found = [score for score in made if isinstance(score, Score)]
+    return found, Counter(reason for reason in made if isinstance(reason, str))
+
+
+def score_or_reason(score_of: Callable[[Row], Score], row: Row) -> Score | str:
+    """Return a row's score, or the reason why it is left out."""
+    try:
+        return score_of(row)
+    except SkipError as skip:
+        return str(skip)
 
 
 def quantile(values: Iterable[float], share: float) -> float:

@@ -18,11 +18,11 @@ ROOT = Path(__file__).parents[2]
 MEMORIES = {"lru_cache", "cache"}
 WRITING = {"append", "add", "update", "setdefault", "extend", "insert", "appendleft", "__setitem__"}
 # What functions write into a module of `calc`: what is registered while it is imported; scores, frozen while serving;
-# the rows that the processes of a fit inherit.
+# the work that processes inherit.
 WRITTEN_BY_CALC = {
     "calc/architecture/families/multimodal.py": {"WITH_TOWERS"},
     "calc/architecture/families/registry.py": {"FAMILIES"},
-    "calc/validation/fitting.py": {"INHERITED"},
+    "calc/validation/processors.py": {"_inherited"},
     "calc/validation/recorded.py": {"_frozen"},
 }
 # … and of `macros`: which build, page and process it is, and what of this page is placed, noted or set aside.
