@@ -200,6 +200,7 @@ def test_a_file_s_metadata_is_text(hostile: str) -> None:
             check_harmless(ask("will-it-fit", **found["fields"]))
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_what_a_link_carries_is_text(name: str) -> None:
     """A hostile value of any field of a shared link is refused as text; where nothing reads it, it changes nothing."""

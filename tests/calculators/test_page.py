@@ -56,6 +56,7 @@ def test_calculators_are_known_by_their_ids() -> None:
         render_calculator("kv-cash")
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_a_form_is_complete(name: str) -> None:
     """Well-formed HTML, a label for each control, help and error by id, no script and no style."""
@@ -96,6 +97,7 @@ def test_a_preset_s_answer_is_the_built_one(name: str) -> None:
     assert found["status"]
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_presets_stand_in_a_table(name: str) -> None:
     """Each worked example is a row whose name leads to the calculator filled in."""

@@ -32,6 +32,7 @@ def test_what_fits_is_compared_by_its_speed_too() -> None:
     assert "Tokens written, all sequences" in compared(("will-it-fit", {}))["html"]
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_any_calculator_can_be_pinned(name: str) -> None:
     """The answer of each stands beside another's; its title leads to its own form with its fields."""

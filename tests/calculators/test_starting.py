@@ -39,6 +39,7 @@ def test_an_answer_says_how_it_is_started(name: str) -> None:
         assert all(flag["because"] in html for flag in wanted["flags"])  # type: ignore[attr-defined]
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("name", PLANS)
 def test_each_option_says_how_it_is_started(name: str) -> None:
     """A row's button asks for the option's own scenario, with its replicas."""

@@ -14,6 +14,7 @@ from calc.errors import ScenarioError
 ADDRESS = "https://example.org/calculators/will-it-fit/?accelerators=2"
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("name", CALCULATORS)
 def test_markdown_says_what_was_asked_and_answered(name: str) -> None:
     """Each calculator's note has its question, every value of the form, the answer and the address."""
