@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from calc.calculators.calculator import Calculator
 from calc.calculators.inputs import Values
 from calc.calculators.line_link import beyond, form_values
+from calc.estimate import estimate
 from calc.lines.settling import fewest, settled
 from calc.scenario.fields import PUBLISHED
 
@@ -82,6 +83,9 @@ def worked(reading: Any) -> Worked:
 
     calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
     scenario, found = settled(reading["scenario"], reading["asks"])
+    if scenario.get("sequences") == "max":
+        scenario, busy = kept_busy(scenario)
+        found |= busy
     values = form_values(calculator, scenario)
     more = beyond(calculator, scenario)
     report = answered(calculator, values, more)
@@ -90,6 +94,15 @@ def worked(reading: Any) -> Worked:
         values["sequences"] = str(found["sequences"])
         report = answered(calculator, values, more)
     return Worked(calculator, values, found, report, more=more)
+
+
+def kept_busy(scenario: dict[str, Any]) -> tuple[dict[str, Any], dict[str, object]]:
+    """Return a scenario with as many requests in the server as it takes at once, and how many; one where none fits."""
+    report: Any = estimate(scenario, repairs=False)
+    rest = {name: value for name, value in scenario.items() if name != "sequences"}
+    field = "sequences" if report["scenario"]["engine"] == "none" else "concurrency"  # which an engine alone serves
+    busy = {field: report["memory"]["sequences"]} if report["memory"]["max_sequences"] else {}
+    return rest | busy, busy
 
 
 def answered(calculator: Calculator, values: Values, more: dict[str, Any]) -> Any:

@@ -26,6 +26,7 @@ LABELS = {
     "prompt_tokens": "Prompt",
     "output_tokens": "Output",
     "sequences": "At once",
+    "concurrency": "Kept in it",
     "engine": "Engine",
     "method": "Method",
     "framework": "Framework",

@@ -4,6 +4,7 @@ import re
 
 from calc.lines.layout import DEGREES
 from calc.lines.reader import Reader
+from calc.lines.speeds import THROUGHPUT
 from calc.lines.wording import APPLE, CHEAPEST, ELSEWHERE, FOR_HARDWARE, FOR_MODELS, LAST, OF_MACS, SOMETHING, TUNED
 
 TRAINED = ("training", "trained_on", "duration", "deadline", "longest", "trainable")
@@ -32,8 +33,8 @@ def asks(reader: Reader) -> str | None:
         reader.give_back_device()
         reader.missing = [*(() if reader.value("model") else ("model",)), "accelerator"]
         return None
-    wants = [str(want.value) for want in reader.wants]
-    wants += ["speed" for amount in reader.amounts if amount.field in (*TIMES, "prefix_hit_rate")]
+    asked = ["speed" if want.value == THROUGHPUT else str(want.value) for want in reader.wants]
+    wants = asked + ["speed" for amount in reader.amounts if amount.field in (*TIMES, "prefix_hit_rate")]
     if trains(reader):
         return asks_to_train(reader, wants)
     model, device = reader.value("model"), reader.value("accelerator") or reader.alone
@@ -44,7 +45,7 @@ def asks(reader: Reader) -> str | None:
     if "cache" in wants and model and not device:
         return "cache"
     for kind, words in (("cost", ("cost",)), ("speed", ("speed", "duration"))):
-        needed = "speed" not in [want.value for want in reader.wants]
+        needed = "speed" not in asked
         if kind == "speed" and needed and (not (model and device) or asks_count(reader)):
             continue  # a need, and no question
         wants_device = not device and (paid(reader) or asks_for(reader, FOR_HARDWARE))

@@ -10,6 +10,7 @@ from calc.lines.fielding import take
 from calc.lines.layout import layout
 from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
+from calc.lines.speeds import THROUGHPUT
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL, USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
@@ -103,8 +104,17 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
         reader.taken["engine"] = scenario["engine"] = USUAL
     if kind in TIMED:
         arrivals = said(reader, ("requests_per_s",))
+        if kind == "speed" and not arrivals and keeps_busy(reader):
+            reader.taken["sequences"] = scenario["sequences"] = "max"
         return scenario | said(reader, LENGTHS) | ({"arrivals": arrivals} if arrivals else {})
     return scenario | lengths(reader)
+
+
+def keeps_busy(reader: Reader) -> bool:
+    """Return whether a line asks for the throughput of what writes, and says nothing of how much is asked of it."""
+    asked = any(want.value == THROUGHPUT for want in reader.wants)
+    writes = known_architecture(reader.facts, str(reader.value("model"))).writes
+    return asked and writes and reader.value("sequences") is None and not reader.alone
 
 
 def placed(reader: Reader) -> dict[str, object]:

@@ -18,6 +18,8 @@ from calc.lines.parts import (
     WAIT,
 )
 
+THROUGHPUT = "throughput"  # the speed of a device that is kept busy, where nothing is said of a load
+
 SPEEDS: tuple[Rule, ...] = (
     # Speeds and waits: a number is a need, the unit alone a question.
     ("tpot_s", rf"\b(?:tpot|itl|inter[- ]token latency)\s*{WAIT}{NUMBER}\s*{SECONDS}(?:\s*{PER_TOKEN})?", seconds),
@@ -42,9 +44,10 @@ SPEEDS: tuple[Rule, ...] = (
     ("asks", r"\b(?:pp|tg)\s*/\s*(?:pp|tg)\b|\b(?:pp|tg)\s?(?:speed|\d{3,5})\b", said("speed")),
     (
         "asks",
-        r"\bhow (?:fast|slow|quick(?:ly)?)\b|\b(?:inference )?speed\b(?!-?up)|\bthroughput\b|\blatency\b",
+        r"\bhow (?:fast|slow|quick(?:ly)?)\b|\b(?:inference )?speed\b(?!-?up)|\blatency\b",
         said("speed"),
     ),
+    ("asks", r"\b(?:max(?:imum)?\s+)?throughput\b|吞吐量?", said(THROUGHPUT)),
     (
         "asks",
         r"\bresponse times?\b|\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b|\bbenchmarks?\b",
@@ -53,7 +56,7 @@ SPEEDS: tuple[Rule, ...] = (
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b(?!-whisper)|\bprompt processing\b|\bprefill\b", said("speed")),
     (
         "asks",
-        r"\b(?:wie schnell|schnell genug|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度|吞吐量?",
+        r"\b(?:wie schnell|schnell genug|geschwindigkeit|que tan rapido|velocidad|vitesse)\b|多快|速度",
         said("speed"),
     ),
     (

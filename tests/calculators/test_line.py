@@ -196,6 +196,7 @@ def test_a_model_is_not_asked_beyond_its_context() -> None:
         "llama 3.1 8b 100 users 2k prompt 500 output on l40s vllm ttft",
         "unsloth qlora llama 3.1 8b on t4 rank 64",
         "llama 3.1 8b on l40s 2 requests/s latency",
+        "throughput of llama 3.1 8b on l4 vllm",
     ],
 )
 def test_the_link_leads_to_the_same_answer(line: str) -> None:
@@ -531,3 +532,12 @@ def test_devices_that_hold_a_run_are_counted_in_machines() -> None:
     """Nineteen hold all of a 70B's states, sharded: three machines of eight."""
     said = asked("full fine tune 70b how many h100")["status"]
     assert said.endswith("The fewest that hold it are 24.") and "24-way data parallel" in said
+
+
+def test_throughput_is_that_of_a_server_that_is_kept_busy() -> None:
+    """With as many requests as it takes at once, where the line says nothing of a load; nothing else where it does."""
+    reading: Any = read_line("throughput of llama 3.1 8b on l4 vllm")
+    count = estimate(reading["scenario"])["memory"]["sequences"]  # type: ignore[index]
+    assert count > 1 and f"with {count} requests in the server" in asked(reading["line"])["status"]
+    assert "sequences" not in read_line("bge-m3 on l4 throughput")["scenario"]
+    assert read_line("throughput of llama 3.1 8b on l4 with 4 users vllm")["scenario"]["sequences"] == 4
