@@ -18,7 +18,10 @@ from calc.calculators.rendering import (
 )
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
+from calc.catalog import catalog
 from calc.performance.paces import tokens_per_s_each
+from calc.planning.support import place_of
+from calc.planning.usual_engine import is_served
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
 BOUNDS = {
@@ -56,9 +59,7 @@ def headline(report: Report) -> Verdict:
     if stopped := does_not_run(report):
         return stopped
     if speed is None:
-        name, engine = device_words(report["scenario"]), engine_of(report)
-        under = f" under {engine.name}" if engine else ""
-        return None, "Not known:", f"no source has the rate at which {name} computes{under}, and no speed follows."
+        return None, "Not known:", why_unknown(report)
     if arriving.arrives(report) and memory["fits"]:
         return arriving.headline(report)
     if several.pooled(report) and (memory["fits"] or not memory["prefill_pool"]["fits"]):
@@ -88,6 +89,17 @@ def headline(report: Report) -> Verdict:
     missing = size_gib(-memory["headroom_bytes"])
     rest = f"{standing(report)}. {room}. If they did: {rate}, {written}."
     return False, f"It does not fit, {missing} are missing:", rest
+
+
+def why_unknown(report: Report) -> str:
+    """Return why no speed follows, in a sentence: a speed is that of an engine, on a device whose rates are known."""
+    name, engine = device_words(report["scenario"]), engine_of(report)
+    if engine is not None:
+        return f"no source has the rate at which {name} computes under {engine.name}, and no speed follows."
+    device = report["scenario"].get("accelerator")
+    if isinstance(device, str) and not is_served(facts=catalog(), place=place_of(catalog().accelerator(device))):
+        return f"a speed is that of an engine, and of none is it known how it serves on {name}."
+    return "a speed is that of an engine, and none is chosen."
 
 
 def figures(report: Report) -> str:
