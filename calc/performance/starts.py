@@ -10,10 +10,9 @@ from calc.performance.schedules import QUANTIZED, Factors, Schedule
 def starts_s(passes: Passes) -> float:
     """Return the seconds that a step takes at least beside reading weights and caches; 0 where the host has a part.
 
-    Each matrix product, each layer's attention and experts, and work on each element begin, and products walk along
-    their inner dimension, with nothing to read and nothing to multiply. What devices send each other, and states, are
-    left out. An engine's own kernels for a few rows begin alike in all number formats, so that what is
-    found of one holds for the others.
+    Each matrix product, each layer's attention and experts, and work on each element begin, with nothing to read and
+    nothing to multiply. What devices send each other, and states, are left out. An engine's own kernels for a few rows
+    begin alike in all number formats, so that what is found of one holds for the others.
     """
     if passes.kernels is None or passes.host is not None or passes.behind:
         return 0.0
@@ -42,9 +41,9 @@ def factors_of(operation: Operation, schedule: Schedule, *, alike: bool) -> list
 
 
 def emptied(operation: Operation) -> Operation:
-    """Return an operation as deep as it is, on no rows."""
+    """Return an operation on no rows; a product has no depth either, which is walked while it reads."""
     if isinstance(operation, Product):
-        return operation._replace(m=0.0, n=0, weight_bytes=0.0, io_bytes=0.0)
+        return operation._replace(m=0.0, n=0, k=0, weight_bytes=0.0, io_bytes=0.0)
     if isinstance(operation, Experts):
-        return operation._replace(tokens=0.0, touched=0.0, weight_bytes=0.0, io_bytes=0.0)
+        return operation._replace(tokens=0.0, touched=1.0, weight_bytes=0.0, io_bytes=0.0)
     return operation._replace(sequences=0.0, cache_bytes=0.0) if isinstance(operation, Attention) else operation
