@@ -71,6 +71,7 @@ BOUNDS: dict[str, Bound] = {
         TOKENS,
     ),
     "whole_prompt": ("", 0, 2**20),
+    "context_piece": ("", 0, 2**20),
     **dict.fromkeys(("sum_bytes", "symmetric_bytes"), ("bytes", 0, 2**28)),
     "most_devices": ("count", 1, 4096),
     "power_exponent": ("", 0, 1),

@@ -10,6 +10,7 @@ from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.device_sizes import by_size
 from calc.memory.engines.vllm_experts import expert_padding, expert_workspace
 from calc.memory.engines.vllm_graphs import graph_amount, sets_graphs_aside
+from calc.memory.engines.vllm_latent import latent_amount
 from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
 from calc.memory.engines.vllm_tower import tower_amounts
 from calc.memory.runtime import (
@@ -179,7 +180,8 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
 
 
 def language_amounts(case: Case, sequences: int) -> list[Amount]:
-    """Return what a language model is profiled with: its widest layer, or the sampler with its sorted logits.
+    """Return what a language model is profiled with: its widest layer, latent attention that reads a piece of the context,
+    or the sampler with its sorted logits.
 
     `sequences` may run at most: the sampler is profiled with all of them, or one for each token of a step.
     """
@@ -187,14 +189,18 @@ def language_amounts(case: Case, sequences: int) -> list[Amount]:
     tokens, size = step_tokens(case), case.demand.activation_bytes
     width = case.load.width
     experts = expert_workspace(case)
-    width = max(width, 2 * architecture.hidden_size + experts)
+    streams = 2 * architecture.hidden_size + experts
+    width = max(width, streams)
     if values.get("layer_input"):
         width += architecture.hidden_size  # what a layer was given, which the loop over layers holds until it is done
     layers = tokens * width * size
+    context = latent_amount(case, sequences, tokens=tokens, beside=streams)
     sequences = min(sequences, tokens)
     outputs = architecture.output_size if case.stage.is_last else 0
     hidden = tokens * (architecture.hidden_size + experts) * size
     logits = round(sequences * outputs * values["sampler_logit_bytes"])
+    if context is not None and context.bytes > max(layers, hidden + logits):
+        return [context]
     if layers >= hidden + logits:
         numbers = (tokens, width, size)
         return [
