@@ -8,7 +8,7 @@ from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.memory.cache_layouts import vllm_pages
 from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.device_sizes import by_size
-from calc.memory.engines.vllm_experts import expert_padding, expert_workspace
+from calc.memory.engines.vllm_experts import expert_padding, expert_workspace, passing_rows
 from calc.memory.engines.vllm_graphs import graph_amount, sets_graphs_aside
 from calc.memory.engines.vllm_latent import latent_amount
 from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
@@ -180,8 +180,9 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
 
 
 def language_amounts(case: Case, sequences: int) -> list[Amount]:
-    """Return what a language model is profiled with: its widest layer, latent attention that reads a piece of the context,
-    or the sampler with its sorted logits.
+    """Return what a language model is profiled with: its widest layer, or the sampler with its sorted logits.
+
+    Or it is latent attention that reads a piece of a context.
 
     `sequences` may run at most: the sampler is profiled with all of them, or one for each token of a step.
     """
@@ -190,7 +191,7 @@ def language_amounts(case: Case, sequences: int) -> list[Amount]:
     width = case.load.width
     experts = expert_workspace(case)
     streams = 2 * architecture.hidden_size + experts
-    width = max(width, streams)
+    width = max(width, streams, 2 * architecture.hidden_size + passing_rows(case))
     if values.get("layer_input"):
         width += architecture.hidden_size  # what a layer was given, which the loop over layers holds until it is done
     layers = tokens * width * size

@@ -77,14 +77,26 @@ def expert_workspace(case: Case) -> int:
     return stage_workspace(case.stage, case.layout.tensor, case.layout.expert)
 
 
+def passing_rows(case: Case) -> int:
+    """Return the elements for each token that fused kernels work on in a layer, where no workspace is kept.
+
+    A row of each of a token's experts holds the gate and up products and then what comes out of the down product,
+    another what goes into it. Source: `fused_marlin_moe` and `fused_experts_impl` in vLLM (`intermediate_cache13`).
+    """
+    if case.engine.values.get("expert_workspace", 1):
+        return 0
+    return stage_workspace(case.stage, case.layout.tensor, case.layout.expert, kept=False)
+
+
 @lru_cache(maxsize=256)  # the same for any number of sequences and any device
-def stage_workspace(stage: Stage, tensor_ranks: int, expert_ranks: int) -> int:
-    """Return the elements for each token of the widest layer's workspace."""
+def stage_workspace(stage: Stage, tensor_ranks: int, expert_ranks: int, *, kept: bool = True) -> int:
+    """Return the elements for each token of the widest layer's workspace, or of the rows of one that is not kept."""
     found = 0
     for kind, _ in stage.kind_counts():
         for tensor in kind.tensors:
             if tensor.block == "expert" and tensor.active and tensor.split == SPLIT_IN and len(tensor.shape) == 2:
                 stream, inner = local_share(tensor, tensor_ranks, expert_ranks)[1]  # a latent one is narrower
                 outer = inner * (2 if kind.mlp_gated else 1)
-                found = max(found, tensor.active * (max(inner, stream) + max(outer, stream)))
+                second = max(inner, stream) if kept else inner
+                found = max(found, tensor.active * (second + max(outer, stream)))
     return found

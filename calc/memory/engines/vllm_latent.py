@@ -1,8 +1,8 @@
 """What vLLM sets aside in its profiling run for latent attention, which reads what is cached in pieces.
 
-Keys and values of all heads are made anew from the latents of a piece. Attention itself does not run while vLLM measures,
-so it takes the room that the largest piece would. Source: `determine_chunked_prefill_workspace_size` in vLLM's
-v1/attention/backends/mla/common.py, and `forward` of its `MLACommonImpl`.
+Keys and values of all heads are made anew from the latents of a piece. Attention itself does not run while vLLM
+measures, so it takes the room that the largest piece would. Source: `determine_chunked_prefill_workspace_size` in
+vLLM's v1/attention/backends/mla/common.py, and `forward` of its `MLACommonImpl`.
 """
 
 from functools import lru_cache
@@ -23,10 +23,10 @@ def piece_tokens(case: Case, sequences: int) -> int:
 
 
 def latent_amount(case: Case, sequences: int, *, tokens: int, beside: int) -> Amount | None:
-    """Return what is alive while latent attention would read a context; None where no layer does, or only chosen tokens.
+    """Return what is alive while latent attention would read a context; None where no layer reads all of one.
 
-    `beside` are the elements for each of a step's `tokens` that are alive anyway. Of attention it is queries, the latents,
-    and what attention gives.
+    `beside` are the elements for each of a step's `tokens` that are alive anyway. Of attention it is queries, the
+    latents, and what attention gives.
     """
     made, own = latent_widths(case.stage, case.layout.tensor)
     piece, size = piece_tokens(case, sequences), case.demand.activation_bytes
