@@ -56,7 +56,7 @@ def beside(reading: Any, found: list[dict[str, object]], pinned: list[Pinned], s
     names = labels(reading, found)
     headline = decided(names, [one.report for one in pinned], cost=reading["sides"][0]["asks"] == "cost")
     if reading["sides"][0]["asks"] != "devices" and all("accelerators" in one for one in found):
-        headline = f"One of them does not hold it; as many as do: {headline}"
+        headline = f"None holds it alone; compared are as many of each as do. {headline}"
     items = ""
     for name, one, sentence in zip(names, pinned, said, strict=True):
         link = link_to(one.calculator, one.values, "Every field")
@@ -102,7 +102,7 @@ def better(names: list[str], reports: list[Report], *, cost: bool) -> str:
     first, last = figures.index(max(figures)), figures.index(min(figures))
     times = figures[first] / figures[last]
     if times < ALIKE:
-        return "They cost about the same." if cost else "They are about as fast."
+        return "They cost about the same." if cost else "They are about equally fast."
     if cost:
         return f"A token on {names[last]} costs {show_number(1 / times)} of one on {names[first]}."
     does = "trains on" if reports[first]["scenario"]["workload"] == "training" else "writes"

@@ -115,7 +115,8 @@ def unless_tight(memory: Mapping[str, Any]) -> str:
     """Return how many runs need more than there is where it is tight, as a sentence after another; empty elsewhere."""
     if fitting(memory) != "tight":
         return ""
-    return f" It is not certain: {show_number(100 * (1 - memory['chance']), 2)} % of such runs need more."
+    more = show_number(100 * (1 - memory["chance"]), 2)
+    return f" That it fits is not certain: {more} % of such runs need more memory."
 
 
 def part_bytes(report: Report, part_id: str) -> int:
