@@ -193,7 +193,8 @@ def engine_facts(report: Report) -> list[str]:
     if low < high:
         known = is_measured(catalog(), MEMORY, report["scenario"]["engine"])
         held = "in four of five measurements" if known else "as its parts may err"
-        items.append(f"Used on the device, {held}: <strong>{show_range(low, high)}</strong>")
+        where = "of the host" if hosting.alone(report) else "on the device"
+        items.append(f"Used {where}, {held}: <strong>{show_range(low, high)}</strong>")
     pool = "Cache that the engine sets aside" if sets_aside(report) else "Room for the cache"
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
     items += hosting.facts(report)
