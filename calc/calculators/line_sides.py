@@ -97,7 +97,12 @@ def fits(report: Report) -> bool:
 def better(names: list[str], reports: list[Report], *, cost: bool) -> str:
     """Return which of some cases is the fastest, or writes for less, against the slowest; empty for one of them."""
     figures = list(map(price if cost else speed, reports))
-    if len(names) < 2 or not all(figures):
+    unknown = [name for name, figure in zip(names, figures, strict=True) if not figure]
+    if cost and unknown:
+        known = [place for place, figure in enumerate(figures) if figure]
+        others = better([names[place] for place in known], [reports[place] for place in known], cost=cost)
+        return f"The catalogue has no rent of {' and '.join(unknown)}. {others}".strip()
+    if len(names) < 2 or unknown:
         return ""
     first, last = figures.index(max(figures)), figures.index(min(figures))
     times = figures[first] / figures[last]

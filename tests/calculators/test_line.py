@@ -331,6 +331,7 @@ def test_of_two_values_one_is_answered_and_the_other_said(line: str, left: str) 
             "as many of each as do. Both fit. 8 × GeForce RTX 4090",
         ),
         ("deepseek r1 q4 on 4090 vs 3090", "None of them fits"),
+        ("deepseek v3.2 h200 vs b200 vs mi355x cost per million tokens", "no rent of 4 × Instinct MI355X. A token on"),
     ],
 )
 def test_of_two_cases_the_better_is_named(line: str, said: str) -> None:
