@@ -88,8 +88,11 @@ def steady(report: Report) -> Verdict:
     rate, each = speed["decode_tokens_per_s"]["typical"], tokens_per_s_each(speed["time_per_output_token_s"])["typical"]
     first, late = (show_seconds(speed[f"time_to_first_token_{share}_s"]["typical"]) for share in ("p50", "p95"))
     requests = "one request" if count == 1 else f"{show_count(count)} requests"
-    rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each; half of the first tokens come within "
-    rest = f"{rest}{first}, nineteen of twenty within {late}: {standing(report)}.{unless_tight(report['memory'])}"
+    done = f"{show_number(speed['requests_per_s'])} of them done a second"
+    rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each, {done}; half of the first tokens come "
+    rest = (
+        f"{rest}within {first}, nineteen of twenty within {late}: {standing(report)}.{unless_tight(report['memory'])}"
+    )
     return fitting(report["memory"]), f"{show_tokens_per_s(rate)},", rest
 
 

@@ -111,10 +111,10 @@ def named(report: Report) -> str:
 def subject(report: Report) -> str:
     """Return what is asked about: the model, its format, and the tokens of a sequence, where all are alike."""
     scenario = report["scenario"]
-    if "arrivals" in scenario:
+    if "lengths" in scenario.get("arrivals", {}):
         return named(report)
     tokens = f"{show_count(scenario['context_tokens'])} tokens"
-    sequences = scenario.get("concurrency", scenario.get("sequences"))
+    sequences = scenario.get("concurrency", scenario.get("sequences", 1))
     return f"{named(report)} with {tokens if sequences == 1 else f'{show_count(sequences)} × {tokens}'}"
 
 
@@ -172,7 +172,7 @@ def repairs_html(report: Report) -> str:
         [change_html(item), size_gib(item["headroom_bytes"]) + ("" if item["sure"] else ", tight"), text(item["cost"])]
         for item in report["repairs"]
     ]
-    headings = ("Change", "Left on each GPU", "What it costs")
+    headings = ("Change", "Left on each device", "What it costs")
     caption = f"What would make it {'sure' if report['memory']['fits'] else 'fit'}, least harm first"
     return table(headings, rows, caption=caption, words=(0, 2)) if rows else ""
 
@@ -193,7 +193,8 @@ def engine_facts(report: Report) -> list[str]:
     if low < high:
         known = is_measured(catalog(), MEMORY, report["scenario"]["engine"])
         held = "in four of five measurements" if known else "as its parts may err"
-        items.append(f"Used on the device, {held}: <strong>{show_range(low, high)}</strong>")
+        where = "of the host" if hosting.alone(report) else "on the device"
+        items.append(f"Used {where}, {held}: <strong>{show_range(low, high)}</strong>")
     pool = "Cache that the engine sets aside" if sets_aside(report) else "Room for the cache"
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
     items += hosting.facts(report)

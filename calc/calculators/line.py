@@ -8,6 +8,7 @@ from calc.calculators.html import ROOT, element, escaped, text
 from calc.calculators.line_cases import Worked, answered, cases_of, names_no_device, worked
 from calc.calculators.line_link import every_field, link_to
 from calc.calculators.memory_bar import bars_html
+from calc.calculators.options import devices
 from calc.calculators.rendering import parts_html, unbroken, verdict_html
 from calc.calculators.side_by_side import Pinned
 from calc.calculators.sizes import size_gib
@@ -122,16 +123,17 @@ def calculated(reading: Any) -> Settled:
     case = worked(reading)
     calculator, values, found, report, _ = case
     words = words_of(case)
-    note = noted(case, words)
     link = link_to(calculator, values, every_field(calculator, "other " if case.more else ""))
     status, html = (
         sentence(case, reading["asks"]),
         calculator.render(report).replace(f'"{ROOT}', '"'),
     )  # from the first page
+    if "accelerators" in found:  # which is what the line asks
+        return verdict_html(None, words, "") + link + html, f"{words} {status}", found
     if reading["asks"] == "cost":
         html = verdict_html(None, status, "") + html
     verdict, end, rest = html.partition("</p>")
-    return verdict + end + note + link + rest, f"{status} {words}".strip(), found
+    return verdict + end + noted(case, words) + link + rest, f"{status} {words}".strip(), found
 
 
 def sentence(case: Worked, asks: str) -> str:
@@ -142,7 +144,18 @@ def sentence(case: Worked, asks: str) -> str:
 def words_of(case: Worked) -> str:
     """Return what was settled for a case, in words."""
     memory, scenario = case.report["memory"], case.report["scenario"]
+    if "accelerators" in case.found:
+        return counted(case.found, scenario)
     return plain(case.found, fits=memory.get("fits", True) and scenario.get("gpu_layers") != 0)
+
+
+def counted(found: dict[str, Any], scenario: Any) -> str:
+    """Return how many devices hold a case at least, and how many do in a format of fewer bits, in a sentence."""
+    words = f"It takes {devices(scenario)}" if found["accelerators"] else "No number of them that was tried holds it"
+    if "narrower" not in found:
+        return f"{words}."
+    weights, fewer = found["narrower"]
+    return f"{words} as published, {fewer} in {weights}."
 
 
 def cost_of(report: Any) -> str:
@@ -170,15 +183,6 @@ def noted(case: Worked, words: str) -> str:
 
 def plain(found: dict[str, Any], *, fits: bool) -> str:
     """Return what was settled, in words."""
-    if "accelerators" in found:
-        count, narrower = found["accelerators"], found.get("narrower")
-        words = f"The fewest that hold it are {count}" if count else "No number of them that was tried holds it"
-        if count == 1:
-            words = "One holds it"
-        if narrower:
-            weights, fewer = narrower
-            return f"{words} as published, {fewer} in {weights}."
-        return f"{words}."
     said = []
     if (weights := found.get("weights")) not in (None, "published"):
         whole = fits and found.keys().isdisjoint(ON_HOST)
@@ -217,7 +221,7 @@ def refused(reading: Any) -> Answer:
     for name in (f"“{part['text']}”" for part in reading["unread"]):
         if models := catalog().model_names.of_family(name):
             said.append(f"Of {name} the guide has {listed(catalog().model(model).name for model in models)}.")
-        else:
+        elif not name[1].isdigit():  # a number is no name
             unknown.append(name)
     if unknown:
         said.append(f"The guide knows nothing by the name of {', '.join(unknown)}.")

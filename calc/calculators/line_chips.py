@@ -117,8 +117,9 @@ def render(reading: Any, found: dict[str, object]) -> str:
     listed = [*said_chips(reading), *taken_chips(reading, found), *missing_chips(reading)]
     chips = "".join(chip_html(chip, number) for number, chip in enumerate(listed))
     html = element("ul", chips, class_="ask-chips", aria_label="What was understood") if chips else ""
-    if reading["unread"]:
-        words = " ".join(element("q", text(part["text"])) for part in reading["unread"])
+    offered = list(named_families(reading))
+    if left_out := [part for part in reading["unread"] if part not in offered]:
+        words = " ".join(element("q", text(part["text"])) for part in left_out)
         more = " Prices are in dollars here." if FOREIGN.search(reading["line"]) else ""
         html += element("p", f"Not understood, and left out: {words}{more}", class_="ask-unread")
     return html
@@ -156,11 +157,15 @@ def missing_chips(reading: Any) -> Iterator[Chip]:
     end = len(reading["line"])
     for field, names in reading["choices"].items():
         chosen = tuple((shown(field, name), shown(field, name)) for name in names)
-        said = (
-            part for part in reading["unread"] if field == "model" and catalog().model_names.of_family(part["text"])
-        )
+        said = named_families(reading) if field == "model" else iter(())
         start, last = next(((part["start"], part["end"]) for part in said), (end, end))
         yield Chip(field, WHICH, start, last, options=(("", WHICH), *chosen), said=False)
+
+
+def named_families(reading: Any) -> Iterator[Any]:
+    """Iterate over the words of a line that name a family of models, of which one is to be chosen."""
+    if "model" in reading["choices"]:
+        yield from (part for part in reading["unread"] if catalog().model_names.of_family(part["text"]))
 
 
 def options(field: str, others: list[str]) -> tuple[Option, ...]:

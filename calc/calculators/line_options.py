@@ -1,5 +1,6 @@
 """Options of the planner for a question in one line, as a table whose rows lead to the calculators."""
 
+from operator import itemgetter
 from typing import Any
 
 from calc.calculators import how_far, plan_fine_tune
@@ -23,6 +24,7 @@ from calc.calculators.options import (
     money_column,
     nearest_miss,
     option_table,
+    rate,
 )
 from calc.calculators.rendering import format_words, verdict_html, warnings_html
 from calc.calculators.sizes import size_gib, with_sizes
@@ -32,6 +34,7 @@ from calc.lines.settling import settled_question
 from calc.lines.wording import FOR_MEMORY
 from calc.planner.answer import answering as planning
 from calc.planner.steps import Steps
+from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_large_count
 
 HOME = ""  # addresses from the site's first page
@@ -79,6 +82,7 @@ def most(question: Any, option: Any) -> tuple[str, str]:
     values = form_values(WILL_IT_FIT, scenario)
     report = WILL_IT_FIT.report(values)
     said = f"{show_count(report['scenario'][of])} {unit}"
+    said += f" of {show_count(report['scenario']['context_tokens'])} tokens" if of == "sequences" else ""
     verdict = verdict_html(None, f"{MOST_OF[of]}: {said}.", f"{case_name(scenario)}.")
     html = verdict + link_to(WILL_IT_FIT, values, "Will it fit? Every field") + WILL_IT_FIT.render(report)
     return html, f"{MOST_OF[of]}: {said}. {case_name(scenario)}."
@@ -109,7 +113,7 @@ def trained(question: Any, found: Any) -> tuple[str, str]:
     """Return which devices end a training run in time, and how long it takes on them."""
     report = {"plan": found, "question": question}
     right, first, rest = plan_fine_tune.headline(report)
-    said = f"{rest} Of {show_large_count(question['training_tokens'])} tokens."
+    said = f"{rest} That is for {show_large_count(question['training_tokens'])} tokens."
     return verdict_html(right, first, said) + plan_fine_tune.listed_ways(report, HOME), f"{first} {said}"
 
 
@@ -155,13 +159,11 @@ def prices_of(question: Any) -> tuple[tuple[str, str, str], ...]:
 
 def hardware(question: Any, found: Any, *, memory: bool) -> tuple[str, str]:
     """Return what a model needs, and which devices have it, the cheapest first; `memory` is what is asked for."""
-    listed = found["options"]
-    prices = prices_of(question)
-    cheapest, takes = (
-        f"The cheapest that serves is {fleet(listed[0])}: {spent(listed[0], prices)}.",
-        needs(question, found),
-    )
-    right, headline, rest = found_first(listed[0], *((takes, cheapest) if memory else (cheapest, takes)))
+    listed, prices = found["options"], prices_of(question)
+    first, takes = listed[0], needs(question, found)
+    cheapest, runs = f"The cheapest that serves is {fleet(first)}: {spent(first, prices)}.", runs_there(first)
+    said = (takes, f"{cheapest} {runs}") if memory else (cheapest, f"{runs} {takes}")
+    right, headline, rest = found_first(first, *said)
     caption = (
         "What serves, the cheapest first: prices of the catalogue, with their days on the page Machines and prices"
     )
@@ -170,24 +172,33 @@ def hardware(question: Any, found: Any, *, memory: bool) -> tuple[str, str]:
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
 
 
+def runs_there(option: Any) -> str:
+    """Return in which format an option runs and how fast it writes, in a sentence."""
+    scenario = option["scenario"]
+    writes = ""
+    if rate(option):
+        writes = f", and writes {each_answer(option)}"
+        writes += " for each" if scenario.get("sequences", scenario.get("concurrency")) not in (None, 1) else ""
+    return f"There it runs {said_format(str(scenario.get('weights', PUBLISHED)))}{writes}."
+
+
 def needs(question: Any, found: Any) -> str:
     """Return what a model takes in the formats of the options, without an engine."""
-    formats = dict.fromkeys(
-        ["published", *(option["scenario"].get("weights", "published") for option in found["options"])]
-    )
+    formats = dict.fromkeys([PUBLISHED, *(option["scenario"].get("weights", PUBLISHED) for option in found["options"])])
     asked = {
         name: question[name] for name in ("model", "kv_cache", "context_tokens", "prompt_tokens") if name in question
     }
     asked["sequences"] = question.get("need", {}).get("users", 1)
-    sizes = []
+    sizes: dict[str, int] = {}
     for weights in formats:
         report: Any = estimate({**asked, "weights": weights})
-        sizes.append(f"{size_gib(report['memory']['device_bytes'])} {said_format(str(weights))}")
+        sizes[said_format(str(weights))] = report["memory"]["device_bytes"]
+    takes = ", ".join(f"{size_gib(size)} {words}" for words, size in sorted(sizes.items(), key=itemgetter(1))[::-1])
     tokens = show_count(report["scenario"]["context_tokens"])
     times = f"{show_count(asked['sequences'])} × " if asked["sequences"] > 1 else ""
-    return f"{model_name(question)} with {times}{tokens} tokens takes {', '.join(sizes)}, without an engine."
+    return f"{model_name(question)} with {times}{tokens} tokens takes {takes}, without what an engine adds."
 
 
 def said_format(weights: str) -> str:
     """Return a number format as it stands in a sentence."""
-    return "as published" if weights == "published" else f"in {format_words(weights)}"
+    return "as published" if weights == PUBLISHED else f"in {format_words(weights)}"

@@ -56,7 +56,7 @@ def beside(reading: Any, found: list[dict[str, object]], pinned: list[Pinned], s
     names = labels(reading, found)
     headline = decided(names, [one.report for one in pinned], cost=reading["sides"][0]["asks"] == "cost")
     if reading["sides"][0]["asks"] != "devices" and all("accelerators" in one for one in found):
-        headline = f"One of them does not hold it; as many as do: {headline}"
+        headline = f"None holds it alone; compared are as many of each as do. {headline}"
     items = ""
     for name, one, sentence in zip(names, pinned, said, strict=True):
         link = link_to(one.calculator, one.values, "Every field")
@@ -97,12 +97,17 @@ def fits(report: Report) -> bool:
 def better(names: list[str], reports: list[Report], *, cost: bool) -> str:
     """Return which of some cases is the fastest, or writes for less, against the slowest; empty for one of them."""
     figures = list(map(price if cost else speed, reports))
-    if len(names) < 2 or not all(figures):
+    unknown = [name for name, figure in zip(names, figures, strict=True) if not figure]
+    if cost and unknown:
+        known = [place for place, figure in enumerate(figures) if figure]
+        others = better([names[place] for place in known], [reports[place] for place in known], cost=cost)
+        return f"The catalogue has no rent of {' and '.join(unknown)}. {others}".strip()
+    if len(names) < 2 or unknown:
         return ""
     first, last = figures.index(max(figures)), figures.index(min(figures))
     times = figures[first] / figures[last]
     if times < ALIKE:
-        return "They cost about the same." if cost else "They are about as fast."
+        return "They cost about the same." if cost else "They are about equally fast."
     if cost:
         return f"A token on {names[last]} costs {show_number(1 / times)} of one on {names[first]}."
     does = "trains on" if reports[first]["scenario"]["workload"] == "training" else "writes"

@@ -143,7 +143,7 @@ def money_column(heading: str, name: str) -> Column:
 MODEL: Column = ("Model", lambda option: text(model_of(option)))
 FORMAT: Column = ("Format", weights)
 EACH: Column = ("Each answer", lambda option: ordered(rate(option), each_answer(option)))
-LEFT: Column = ("Left on each GPU", left)
+LEFT: Column = ("Left on each device", left)
 POWER: Column = ("Power", drawn)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
+from calc.calculators import hosting
 from calc.calculators.html import ROOT, element, escaped, table, text
 from calc.calculators.inputs import Report
 from calc.calculators.mathml import mathml
@@ -115,7 +116,8 @@ def unless_tight(memory: Mapping[str, Any]) -> str:
     """Return how many runs need more than there is where it is tight, as a sentence after another; empty elsewhere."""
     if fitting(memory) != "tight":
         return ""
-    return f" It is not certain: {show_number(100 * (1 - memory['chance']), 2)} % of such runs need more."
+    more = show_number(100 * (1 - memory["chance"]), 2)
+    return f" That it fits is not certain: {more} % of such runs need more memory."
 
 
 def part_bytes(report: Report, part_id: str) -> int:
@@ -141,7 +143,7 @@ def parts_html(report: Report) -> str:
     return table(
         ("Part", "GiB", "GB", "Share"),
         rows,
-        caption="Memory of the fullest device, by part",
+        caption=f"Memory of the {'host' if hosting.alone(report) else 'fullest device'}, by part",
         class_="calc-parts",
     )
 
@@ -260,7 +262,9 @@ def asked_words(report: Report) -> str:
     if "workload" not in scenario:
         return ""
     said = [report["model"]["name"], *(trained if scenario["workload"] == "training" else served)(scenario)]
-    if scenario.get("accelerator"):
+    if hosting.alone(report):
+        said.append(hosting.processor_name(report))
+    elif scenario.get("accelerator"):
         said.append(device_words(scenario))
     return " · ".join(said)
 

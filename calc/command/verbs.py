@@ -9,6 +9,7 @@ from calc.calculators.html import in_words
 from calc.calculators.line import answer_line, report_of
 from calc.calculators.line_cases import cases_of
 from calc.calculators.line_sides import labels
+from calc.calculators.options import fleet
 from calc.calculators.rendering import asked_words, by_severity
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.command.printing import Rows, print_json, print_table
@@ -188,7 +189,7 @@ def print_options(answer: Report, question: Report) -> None:
             (
                 str(scenario["model"]),
                 str(scenario.get("weights", "published")),
-                f"{scenario.get('accelerators', 1)} × {scenario['accelerator']}",
+                fleet(option),
                 show_tokens_per_s(1 / each["typical"]) if each else "–",
                 show_gib(option["margin_bytes"]),
                 price(cost, bought=bought),

@@ -257,7 +257,7 @@ class DeviceNames:
             return Count(window[-1].end, last.end, int(behind[1]))
         return None
 
-    def of_memory(self, size_gib: float, *, apple: bool) -> Name | None:
+    def of_memory(self, size_gib: float, *, apple: bool, laptop: bool) -> Name | None:
         """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest."""
         segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
         found = [
@@ -265,7 +265,7 @@ class DeviceNames:
             for device in self.catalog.accelerators()
             if device.segment in segments
             and (not apple or device.vendor == "Apple")
-            and device.text("form") != "laptop"
+            and (device.text("form") == "laptop") == laptop
             and abs((device.quantity("memory") or 0) / GIB - size_gib) < NEAR * size_gib
         ]
         ranked = sorted(

@@ -22,9 +22,10 @@ ATOM = re.compile(
 )
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
-a able about actually advice after against all also am amd an and any any1 anybody anyone anything apple approximately
-are around as at attempted average avg be been best better between big bigger biggest both bought budget build but buy
-buying by calculator can can't card cards case cheap cheaper cheapest chip choose choosing compare compared comparing
+a able about actually advice after against ai all also am amd an and any any1 anybody anyone anything apple
+approximately are around as at attempted average avg be been best better between big bigger biggest both bought budget
+build but buy buying by calculator can can't card cards case cheap cheaper cheapest chip choose choosing compare
+compared comparing
 comparison considering could cpu cuda current currently decent decide deploy deployed deploying dgx difference
 different do doable does doing don't during each enough error errors estimate every everyone everything exact exactly
 example expect expected extremely feasible fine fit fits fitting folks for from full get gets getting gguf give given

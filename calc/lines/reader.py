@@ -11,7 +11,7 @@ from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import added, count_apart, in_laptop, in_node, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, LM_STUDIO, MLX, OF_MACS
+from calc.lines.wording import APPLE, BOUGHT, CACHES, EXTERNAL, LAPTOP, LM_STUDIO, MLX, OF_MACS
 from calc.units import GIB
 
 
@@ -184,10 +184,14 @@ class Reader:
     def read_memory(self) -> None:
         """Read a device of which only the memory is said, and how many there are."""
         apple = APPLE.search(self.line.small)
+        laptop = None if apple or EXTERNAL.search(self.line.small) else LAPTOP.search(self.line.small)
         for match in self.line.found(OF_ALL if apple else MEMORY):
-            found = self.names.of_memory(float(match[1].replace(",", "")), apple=bool(apple))
+            size = float(match[1].replace(",", ""))
+            found = self.names.of_memory(size, apple=bool(apple), laptop=bool(laptop))
             if found is None:
                 continue
+            if laptop:
+                self.line.claim(*laptop.span())
             pieces = self.line.pieces()
             if self.names.part_of_device(pieces, match.start()):
                 continue  # the size is of a device that nobody knows

@@ -80,7 +80,7 @@ def fewest(scenario: Scenario) -> dict[str, Any]:
 
     And with which format of fewer bits fewer do, where the line names none.
     """
-    rest = {name: value for name, value in scenario.items() if name not in HAVE}
+    rest = demands(scenario)
     limits = {"accelerators": [scenario["accelerator"]], "devices": MOST_DEVICES}
     asked = {"want": "hardware", "limits": limits, "rank_by": "devices", "count": 1, **rest}
     least, small = first(asked), first({**asked, "weights": "any"}) if "weights" not in scenario else None
@@ -93,6 +93,11 @@ def fewest(scenario: Scenario) -> dict[str, Any]:
         return {"accelerators": count}
     narrow: Any = estimate(small, repairs=False)
     return {"accelerators": count, "narrower": (narrow["model"]["weights"], small["accelerators"])}
+
+
+def demands(scenario: Scenario) -> dict[str, object]:
+    """Return what a scenario asks of the devices that it has; as many sequences as they hold are one at least."""
+    return {name: value for name, value in scenario.items() if name not in HAVE and value != "max"}
 
 
 def trained_on(scenario: Scenario) -> int | None:
@@ -113,7 +118,7 @@ def first(question: Scenario) -> dict[str, Any] | None:
 def first_format(scenario: Scenario) -> object:
     """Return the number format that a scenario has to have to fit; where none does, the smallest that many take."""
     have = {name: scenario[name] for name in HAVE if name in scenario}
-    rest = {name: value for name, value in scenario.items() if name not in HAVE}
+    rest = demands(scenario)
     try:
         found = first({"want": "models", "have": have, "weights": "any", "count": 1, **rest})
     except ScenarioError:

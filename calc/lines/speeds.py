@@ -18,6 +18,7 @@ from calc.lines.parts import (
     WAIT,
 )
 
+REQUESTS_A_SECOND = r"(?:req(?:uest)?s?|queries)\s*(?:/|per|a)\s*(?:s(?:ec(?:onds?)?)?|min(?:utes?)?)\b|[rq]p[sm]\b"
 THROUGHPUT = "throughput"  # the speed of a device that is kept busy, where nothing is said of a load
 
 SPEEDS: tuple[Rule, ...] = (
@@ -39,6 +40,7 @@ SPEEDS: tuple[Rule, ...] = (
         rf"(?<![\w.,])(?<!concurrency )(\d{{1,3}}(?:\.\d+)?)\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?",
         amount,
     ),
+    ("asks", rf"(?:\b{HOW_MANY}\s+)?\b(?:{REQUESTS_A_SECOND})", said(THROUGHPUT)),
     ("asks", rf"\b{HOW_MANY}\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
     # As llama-bench has them: prompt processing, text generation.
     ("asks", r"\b(?:pp|tg)\s*/\s*(?:pp|tg)\b|\b(?:pp|tg)\s?(?:speed|\d{3,5})\b", said("speed")),

@@ -4,6 +4,7 @@ from typing import Any
 
 from calc.calculators import hosting
 from calc.calculators.page import CALCULATORS
+from calc.calculators.rendering import asked_words
 
 
 def scenario(**typed: str) -> dict[str, object]:
@@ -61,3 +62,13 @@ def test_a_small_host_is_said() -> None:
     """16 GiB of experts do not stay in 8."""
     said = answer(**MIXTURE, experts_on_host="48", host_memory="8")
     assert "It does not fit into the host's memory" in said and "8.00 GiB" in said
+
+
+def test_a_processor_alone_is_named_and_no_card_that_is_not_used() -> None:
+    """The line below the verdict, the table of parts and the range say that it is the host."""
+    found: Any = CALCULATORS["will-it-fit"]
+    typed = {"model": "qwen3-8b", "weights": "q4_k_m", "engine": "llama.cpp", "gpu_layers": "0", "host_memory": "8"}
+    report = found.report(typed | {"processor": "epyc-9554"})
+    shown = found.render(report)
+    assert "4090" not in asked_words(report) and asked_words(report).endswith("EPYC 9554")
+    assert "Memory of the host, by part" in shown and "Used of the host" in shown

@@ -328,9 +328,10 @@ def test_of_two_values_one_is_answered_and_the_other_said(line: str, left: str) 
         ("cost per million tokens llama 3.1 8b on l40s vs h100", "A token on"),
         (
             "llama 3.3 70b bf16 on 4090 vs 3090",
-            "as many as do: Both fit. 8 × GeForce RTX 4090",
+            "as many of each as do. Both fit. 8 × GeForce RTX 4090",
         ),
         ("deepseek r1 q4 on 4090 vs 3090", "None of them fits"),
+        ("deepseek v3.2 h200 vs b200 vs mi355x cost per million tokens", "no rent of 4 × Instinct MI355X. A token on"),
     ],
 )
 def test_of_two_cases_the_better_is_named(line: str, said: str) -> None:
@@ -465,7 +466,7 @@ def test_what_serves_says_its_rent_of_an_hour_and_of_a_month() -> None:
 def test_the_cheapest_run_is_a_plan_of_devices() -> None:
     """Where a line names none, its answer has the method, the time and the rent of a run, and not memory alone."""
     status = answer_line("cheapest fine-tune of a 32B")["status"]
-    assert re.match(r"Qwen3 32B: \d+ × .+\. Q?LoRA: .+ USD of rent\. Of 10\.0 million tokens\.", status)
+    assert re.match(r"Qwen3 32B: \d+ × .+\. Q?LoRA: .+ USD of rent\. That is for 10\.0 million tokens\.", status)
 
 
 def test_the_largest_that_runs_is_said_with_its_place() -> None:
@@ -488,7 +489,7 @@ def test_a_limit_in_bytes_opens_its_form() -> None:
 )
 def test_devices_are_counted_as_they_are_had(line: str, published: int, fewer: str) -> None:
     """Two machines of eight, and not eleven; with fewer of them in a format of fewer bits, where none is named."""
-    assert asked(line)["status"].endswith(f"The fewest that hold it are {published} as published, {fewer}.")
+    assert re.match(rf"It takes {published} × .* as published, {fewer}\. ", asked(line)["status"])
 
 
 def test_a_speed_says_of_what() -> None:
@@ -531,7 +532,7 @@ def test_what_stands_at_home_is_bought() -> None:
 def test_devices_that_hold_a_run_are_counted_in_machines() -> None:
     """Nineteen hold all of a 70B's states, sharded: three machines of eight."""
     said = asked("full fine tune 70b how many h100")["status"]
-    assert said.endswith("The fewest that hold it are 24.") and "24-way data parallel" in said
+    assert said.startswith("It takes 24 × H100 SXM5 80GB. ") and "24-way data parallel" in said
 
 
 def test_throughput_is_that_of_a_server_that_is_kept_busy() -> None:
@@ -541,3 +542,36 @@ def test_throughput_is_that_of_a_server_that_is_kept_busy() -> None:
     assert count > 1 and f"with {count} requests in the server" in asked(reading["line"])["status"]
     assert "sequences" not in read_line("bge-m3 on l4 throughput")["scenario"]
     assert read_line("throughput of llama 3.1 8b on l4 with 4 users vllm")["scenario"]["sequences"] == 4
+
+
+def test_the_most_that_a_server_takes_is_of_the_format_that_fits() -> None:
+    """As many requests as fit are one at least: eight MI355X hold DeepSeek's FP8, if not with 1,024 requests."""
+    said = asked("deepseek v3.2 on 8x mi355x throughput")["status"]
+    assert "DeepSeek V3.2 (FP8" in said and "You name no" not in said
+    assert "8 × B200 SXM 180GB writes" in asked("deepseek r1 b200 vs mi355x throughput")["status"]
+
+
+def test_requests_a_second_are_counted() -> None:
+    """A line that asks how many has them in the answer's first sentence, as the table below has them."""
+    found = asked("how many requests per second can llama 3.1 8b on an h100 handle")
+    done = re.search(r"for each, ([\d.]+) of them done a second", found["status"])
+    assert done and f"Requests answered {done[1]} /s" in re.sub(r"\s+", " ", plain(found["html"]))
+
+
+def test_what_serves_is_said_with_its_format_and_speed() -> None:
+    """The first row's, beside its price: neither can be told from the sizes of all formats."""
+    found = asked("serve llama 3.3 70b to 20 people")
+    each = re.search(r"There it runs (?:as published|in \S+), and writes ([\d.]+ tokens/s) for each\.", found["status"])
+    assert each and each[1] in plain(found["html"]).partition("Each answer")[2]
+
+
+def test_requests_that_come_are_said_with_their_lengths() -> None:
+    """How many a server answers in a second depends on them."""
+    assert "Qwen3 32B (BF16) with 2,304 tokens on" in asked("5 req/s qwen3 32b h100 latency")["status"]
+    assert "sequences of 8,192 tokens." in asked("max users llama 3.3 70b 8x h100")["status"]
+
+
+def test_a_name_that_is_offered_is_not_left_out() -> None:
+    """Of a family's name one may choose, and a number is no name that is not known."""
+    assert "left out" not in asked("h200 vs b200 for deepseek")["html"]
+    assert "the name of" not in asked("macbook air 8gb llama")["status"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from calc import estimate, plan
+from calc.calculators.options import fleet
 from calc.command.arguments import main, names, parser
 from calc.command.verbs import answered
 from calc.lines.comparing import read_line
@@ -103,7 +104,7 @@ def test_plan_is_the_planner(capsys: pytest.CaptureFixture[str]) -> None:
         for option in plan(question)["options"]  # type: ignore[attr-defined]
     ]
     _, out = said(capsys, *arguments)
-    places = [out.index(f" × {option['scenario']['accelerator']}") for option in found["options"]]
+    places = [out.index(fleet(option)) for option in found["options"]]
     assert places == sorted(places)
     status, out = said(capsys, "plan", "hardware", "-m", "llama-3.1-405b", "--price", "100")
     assert status == 1 and "Nothing serves" in out
@@ -123,6 +124,13 @@ def test_ask_answers_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     _, listed = reported(capsys, "ask", "max context for qwen3 32b on a 3090")
     assert listed["answer"]["options"]
     assert said(capsys, "ask", "run flux on a 4090")[0] == 1
+
+
+def test_ask_lists_what_stands_in_servers_or_on_a_processor_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """A processor alone is no accelerator, and servers that stand side by side are counted, as their price is."""
+    status, out = said(capsys, "ask", "8gb laptop")
+    assert status == 0 and "a processor alone" in out.partition("Each answer")[2]
+    assert "servers of 2 × Instinct MI325X" in said(capsys, "ask", "serve llama 3.3 70b to 200 people")[1]
 
 
 def test_sides_of_a_line_are_those_that_its_sentence_compares(capsys: pytest.CaptureFixture[str]) -> None:
