@@ -226,7 +226,7 @@ def written(words: str) -> list[str]:
         table_html(plot),
         step_html(step),
         warnings_html([warning]),
-        parts_html({"memory": {"device_bytes": 1, "parts": [{"label": words, "bytes": 1}]}}),
+        parts_html({"scenario": {}, "memory": {"device_bytes": 1, "parts": [{"label": words, "bytes": 1}]}}),
         limits_table({"tenants": [{"name": words, "cache_tokens": None}]}),
     ]
 
