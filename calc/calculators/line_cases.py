@@ -54,7 +54,7 @@ def on_enough(sides: Any, cases: list[Worked]) -> list[Worked]:
     served = all("workload" not in one and "host" not in one for one in scenarios)
     if not open_ or not served or any(case.report["memory"].get("fits") for case in cases):
         return cases
-    counts = [fewest(one)["accelerators"] for one in scenarios]
+    counts = [fewest({"weights": PUBLISHED, **one})["accelerators"] for one in scenarios]
     if not all(counts):
         return cases
     found = []

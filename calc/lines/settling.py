@@ -82,7 +82,7 @@ def fewest(scenario: Scenario) -> dict[str, Any]:
     """
     rest = demands(scenario)
     limits = {"accelerators": [scenario["accelerator"]], "devices": MOST_DEVICES}
-    asked = {"want": "hardware", "limits": limits, "rank_by": "devices", "count": 1, **rest}
+    asked = {"want": "hardware", "limits": limits, "rank_by": "devices", "count": 1, "weights": PUBLISHED, **rest}
     least, small = first(asked), first({**asked, "weights": "any"}) if "weights" not in scenario else None
     if least is None:  # more than are had in one place
         alone: Any = estimate({**scenario, "accelerators": 1}, repairs=False)

@@ -575,3 +575,9 @@ def test_a_name_that_is_offered_is_not_left_out() -> None:
     """Of a family's name one may choose, and a number is no name that is not known."""
     assert "left out" not in asked("h200 vs b200 for deepseek")["html"]
     assert "the name of" not in asked("macbook air 8gb llama")["status"]
+
+
+def test_devices_are_not_counted_in_another_format_than_is_said() -> None:
+    """llama.cpp takes sixteen devices at most, which hold no 405B in 16 bit: fewer bits have a number of their own."""
+    said = asked("how many 5090s for llama 3.1 405b")["status"]
+    assert said.startswith("No number of them that was tried holds it as published, 12 in Q6_K. It does not fit")
