@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 from calc.calculators.calculator import Calculator
 from calc.calculators.inputs import Values
 from calc.calculators.line_link import beyond, form_values
-from calc.estimate import estimate
-from calc.lines.settling import fewest, settled
+from calc.lines.settling import fewest, held, settled
 from calc.scenario.fields import PUBLISHED
 
 CALCULATOR_OF = {
@@ -98,7 +97,7 @@ def worked(reading: Any) -> Worked:
 
 def kept_busy(scenario: dict[str, Any]) -> tuple[dict[str, Any], dict[str, object]]:
     """Return a scenario with as many requests in the server as it takes at once, and how many; one where none fits."""
-    report: Any = estimate(scenario, repairs=False)
+    report = held(scenario)
     rest = {name: value for name, value in scenario.items() if name != "sequences"}
     field = "sequences" if report["scenario"]["engine"] == "none" else "concurrency"  # which an engine alone serves
     busy = {field: report["memory"]["sequences"]} if report["memory"]["max_sequences"] else {}

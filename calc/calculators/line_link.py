@@ -11,9 +11,8 @@ from calc.scenario.fields import PUBLISHED
 from calc.units import GIB
 
 FOLDER = "calculators"  # of the site, from its first page
-NESTED = frozenset(
-    ("host", "speculation", "start", "adapters_served", "arrivals")
-)  # objects, whose fields forms ask one by one
+# Objects, whose fields forms ask one by one.
+NESTED = frozenset(("host", "speculation", "start", "adapters_served", "arrivals"))
 LISTED = frozenset(("id", "count", "pcie"))  # of a device in a list, what forms ask
 LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
 OTHERWISE = NESTED | LENGTHS | {"workload", "lora", "accelerator", "accelerators", "tensor_split"}  # as several fields

@@ -79,11 +79,8 @@ def headline(report: Report) -> Verdict:
     if memory["fits"]:
         return fitting(memory), f"{rate},", f"{written}: {standing(report)}.{unless_tight(memory)}"
     if missing := hosting.short(report):
-        return (
-            False,
-            "It does not fit into the host's memory:",
-            f"{standing(report)}.{missing} If it did: {rate}, {written}.",
-        )
+        rest = f"{standing(report)}.{missing} If it did: {rate}, {written}."
+        return False, "It does not fit into the host's memory:", rest
     most = memory["max_sequences"]
     room = f"Only {show_count(most)} of these sequences fit at once" if most else "Not even one sequence fits"
     missing = size_gib(-memory["headroom_bytes"])

@@ -104,10 +104,8 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
 
 def apart(reader: Reader, field: str) -> bool:
     """Return whether requests that come on their own are not timed: of what writes no text, or beside a batch."""
-    model = reader.value("model")
-    writes = model is not None and known_architecture(reader.facts, str(model)).writes
     beside = any(amount.field in ("sequences", "batch") for amount in reader.amounts)
-    return field == "requests_per_s" and (not writes or beside)
+    return field == "requests_per_s" and (not reader.writes() or beside)
 
 
 def trained(reader: Reader, field: str, value: object) -> tuple[str | None, object]:

@@ -12,6 +12,7 @@ from calc.lines.names import names_of
 from calc.lines.own_device import added, count_apart, in_laptop, in_node, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.lines.wording import APPLE, BOUGHT, CACHES, EXTERNAL, LAPTOP, LM_STUDIO, MLX, OF_MACS
+from calc.scenario.model import known_architecture
 from calc.units import GIB
 
 
@@ -66,6 +67,11 @@ class Reader:
         value = self.value(field)
         assert value is None or isinstance(value, int)
         return value
+
+    def writes(self) -> bool:
+        """Return whether the line names a model that writes text."""
+        model = self.value("model")
+        return model is not None and known_architecture(self.facts, str(model)).writes
 
     def place(self, field: str) -> int:
         """Return where a field is said."""

@@ -113,8 +113,7 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
 def keeps_busy(reader: Reader) -> bool:
     """Return whether a line asks for the throughput of what writes, and says nothing of how much is asked of it."""
     asked = any(want.value == THROUGHPUT for want in reader.wants)
-    writes = known_architecture(reader.facts, str(reader.value("model"))).writes
-    return asked and writes and reader.value("sequences") is None and not reader.alone
+    return asked and reader.writes() and reader.value("sequences") is None and not reader.alone
 
 
 def placed(reader: Reader) -> dict[str, object]:
@@ -153,10 +152,10 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     scenario |= said(reader, ("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
     tokens = reader.number("training_tokens")
     anew = is_anew(reader) if tokens is None else tokens >= MANY
-    writes = known_architecture(reader.facts, str(scenario["model"])).writes  # what only reads is small
     several = ((reader.count("accelerators") or 1) > 1 or kind == "trained_on") and "parallelism" not in scenario
     usual: dict[str, object] = {
-        "method": "full" if (kind == "duration" and anew) or not writes else "qlora",
+        # What only reads is small.
+        "method": "full" if (kind == "duration" and anew) or not reader.writes() else "qlora",
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
         **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),

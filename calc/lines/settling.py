@@ -44,7 +44,7 @@ def settled(scenario: Scenario, kind: str) -> Settled:
     asked, found = dict(scenario), dict[str, object]()
     if "host" in asked and "accelerator" in asked and asked.get("engine") == USUAL:
         whole = settled({name: value for name, value in asked.items() if name != "host"}, kind)
-        report: Any = estimate(whole.scenario, repairs=False)
+        report = held(whole.scenario)
         if report["scenario"]["engine"] != ON_PROCESSORS:
             if report["memory"]["fits"]:
                 return whole  # on its devices, under the engine that people take there
@@ -66,6 +66,11 @@ def settled(scenario: Scenario, kind: str) -> Settled:
     return Settled(asked, found)
 
 
+def held(scenario: Scenario) -> Any:
+    """Return a scenario's report with what it holds and whether it runs; how fast it is and what would mend it not."""
+    return estimate(scenario, repairs=False, speed=False)
+
+
 def on_host(scenario: Scenario) -> dict[str, object]:
     """Return what has to stay in the host's memory: experts, or whole layers; nothing where the devices hold it."""
     report: Any = estimate(scenario)
@@ -85,14 +90,12 @@ def fewest(scenario: Scenario) -> dict[str, Any]:
     asked = {"want": "hardware", "limits": limits, "rank_by": "devices", "count": 1, "weights": PUBLISHED, **rest}
     least, small = first(asked), first({**asked, "weights": "any"}) if "weights" not in scenario else None
     if least is None:  # more than are had in one place
-        alone: Any = estimate({**scenario, "accelerators": 1}, repairs=False)
-        count = alone["memory"]["devices_needed"]
+        count = held({**scenario, "accelerators": 1})["memory"]["devices_needed"]
     else:
         count = least["accelerators"]
     if small is None or (count is not None and small["accelerators"] >= count):
         return {"accelerators": count}
-    narrow: Any = estimate(small, repairs=False)
-    return {"accelerators": count, "narrower": (narrow["model"]["weights"], small["accelerators"])}
+    return {"accelerators": count, "narrower": (held(small)["model"]["weights"], small["accelerators"])}
 
 
 def demands(scenario: Scenario) -> dict[str, object]:
@@ -102,8 +105,7 @@ def demands(scenario: Scenario) -> dict[str, object]:
 
 def trained_on(scenario: Scenario) -> int | None:
     """Return how many devices hold a training run at least, in whole machines of more than one; None where none do."""
-    report: Any = estimate({**scenario, "accelerators": 2}, repairs=False)
-    needed: int | None = report["memory"]["devices_needed"]
+    needed: int | None = held({**scenario, "accelerators": 2})["memory"]["devices_needed"]
     if needed is None or needed > MACHINE:
         return needed and ceil(needed / MACHINE) * MACHINE
     return next(count for count in COUNTS if count >= needed)
@@ -142,8 +144,7 @@ def format_of(scenario: Scenario, kind: str) -> dict[str, object]:
 
 def runs_as_published(scenario: Scenario, engine: Engine) -> bool:
     """Return whether an engine runs a model in the format in which it is published, as far as is known."""
-    report: Any = estimate({**scenario, "engine": engine.id, "weights": PUBLISHED}, repairs=False)
-    return report["runs"] is not False
+    return held({**scenario, "engine": engine.id, "weights": PUBLISHED})["runs"] is not False
 
 
 def program_of(scenario: Scenario) -> Engine | None:
@@ -165,9 +166,9 @@ def smallest(scenario: Scenario) -> object:
     device = scenario.get("accelerator")
     if device is not None and not is_served(facts=catalog(), place=place_of(catalog().accelerator(str(device)))):
         return PUBLISHED  # a TPU, Trainium: without an engine
-    published: Any = estimate(scenario, repairs=False)
+    published = held(scenario)
     weights = format_of_bits(engine, FEW_BITS, catalog())
-    quantized: Any = estimate({**scenario, "weights": weights}, repairs=False)
+    quantized = held({**scenario, "weights": weights})
     if published["scenario"]["engine"] != engine.id or published["runs"] is False:
         return weights
     memories = [report["memory"] for report in (published, quantized)]

@@ -29,10 +29,10 @@ def machines(question: Question, facts: Catalog) -> list[Devices]:
 
     Where they are not the reader's own, the next question is mostly about the same, of which much is known by then.
     """
-    own = own_price(question, "price_per_hour"), question.account.purchase_price
-    asked = str((question.want, question.limits, own, question.need.days is None, question.trains))
     if question.have:
         return found_machines(question, facts)
+    own = own_price(question, "price_per_hour"), question.account.purchase_price
+    asked = str((question.want, question.limits, own, question.need.days is None, question.trains))
     last = facts.derived.setdefault("machines", {})
     assert isinstance(last, dict)
     if asked not in last:

@@ -9,7 +9,7 @@ from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.validation.inference import MEASURED_ON, accelerator_of, model_of, number, trusted, version_then, weights_of
-from calc.validation.inference_speed import FIGURES, PLUGGED, measured_of
+from calc.validation.inference_speed import FIGURES, measured_of, slot_of
 from calc.validation.printing import print_scores
 from calc.validation.scores import Row, Score, Scores, SkipError, score_rows
 
@@ -62,12 +62,6 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if "--enforce-eager" in row["notes"]:
         found["graphs"] = False
     return found | offload_of(row)
-
-
-def slot_of(row: Row) -> dict[str, str]:
-    """Return the PCIe that a row says its cards are plugged into."""
-    plugged = PLUGGED.search(row["notes"])
-    return {"pcie": plugged[1]} if plugged else {}
 
 
 def asked_of(row: Row) -> dict[str, str]:

@@ -111,12 +111,13 @@ def scenario_of(row: Row) -> dict[str, Any]:
 
 def stated(row: Row) -> dict[str, str]:
     """Return the fields that a row has only where they are unusual: how caches are stored, and slots of cards."""
-    found = {}
-    if row["kv_dtype"].startswith("fp8"):
-        found["kv_cache"] = "fp8"
-    if plugged := PLUGGED.search(row["notes"]):
-        found["pcie"] = plugged.group(1)
-    return found
+    return slot_of(row) | ({"kv_cache": "fp8"} if row["kv_dtype"].startswith("fp8") else {})
+
+
+def slot_of(row: Row) -> dict[str, str]:
+    """Return the PCIe that a row says its cards are plugged into."""
+    plugged = PLUGGED.search(row["notes"])
+    return {"pcie": plugged[1]} if plugged else {}
 
 
 def attention_of(row: Row, engine: str, version: str) -> str:
