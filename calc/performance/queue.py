@@ -130,6 +130,9 @@ class Queue:
         left = inf if server.batched_tokens is None else float(server.batched_tokens)
         if server.mixes:
             left = max(left - count, LEAST_ROOM)
+        if self.reading[0].left > left:
+            self.read_on(self.reading[0], int(left))
+            return
         tokens, longest, pairs = 0, 0, 0.0
         done: list[Reading] = []
         for prompt in self.reading:
@@ -145,20 +148,37 @@ class Queue:
             if left < 1:
                 break
         seconds = self.times.prompts(count, tokens, pairs / tokens) * server.prompt_factor
-        mixed = server.mixes and count > 0
         # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
-        parts = min(self.times.stages, count) if mixed else 1
+        parts = min(self.times.stages, count) if server.mixes and count else 1
         part_s = seconds * max(longest / tokens, 1.0 / parts)
         late = (self.times.stages - parts) * part_s  # until the last stage has read what is read by then
-        if mixed:
-            self.decode(1, self.pace(count)[0] + parts * part_s)
-        else:
-            self.clock += seconds
-            self.running_s += count * seconds
+        self.beside(1, seconds if parts == 1 else parts * part_s)
         for prompt in done:
             self.reading.popleft()
             self.late[prompt.index] = late
             self.begin(prompt, self.clock + late)
+
+    def read_on(self, prompt: Reading, chunk: int) -> None:
+        """Take the steps that one prompt fills alone, until it is nearly read or an answer ends: they differ evenly."""
+        server, count = self.server, len(self.writing)
+        steps = (prompt.left - 1) // chunk
+        if server.mixes and count:
+            steps = min(steps, self.writing[0][0] - self.steps, max((server.room_tokens - self.held) // count, 1))
+        before = prompt.done + steps * chunk / 2.0
+        prompt.done += steps * chunk
+        prompt.left -= steps * chunk
+        parts = min(self.times.stages, count) if server.mixes and count else 1
+        self.beside(steps, steps * parts * self.times.prompts(count, chunk, before) * server.prompt_factor)
+
+    def beside(self, steps: int, prompts_s: float) -> None:
+        """Take steps that read prompts for so long: answers go on beside them, or wait."""
+        count = len(self.writing)
+        if self.server.mixes and count:
+            first, growth = self.pace(count)
+            self.decode(steps, steps * (first + growth * (steps - 1) / 2.0) + prompts_s)
+        else:
+            self.clock += prompts_s
+            self.running_s += count * prompts_s
 
     def begin(self, prompt: Reading, now: float) -> None:
         """Write the first token after a prompt, or the next one of an answer that lost its cache."""

@@ -15,10 +15,13 @@ SERVER = Server(slots=9, room_tokens=UNBOUNDED, batched_tokens=None, mixes=False
 
 
 class Times:
-    """Steps of a second, and of `slope` more for each token of the mean context; prompts of 100 tokens a second."""
+    """Steps of a second, and of `slope` more for each token of the mean context; prompts of 100 tokens a second.
 
-    def __init__(self, *, slope: float = 0.0, stages: int = 1) -> None:
-        self.slope, self.stages = slope, stages
+    Those take `look` more for each token that they look back at.
+    """
+
+    def __init__(self, *, slope: float = 0.0, look: float = 0.0, stages: int = 1) -> None:
+        self.slope, self.look, self.stages = slope, look, stages
         self.asked: list[tuple[int, int, float]] = []
 
     def decode(self, _: int) -> tuple[float, float]:
@@ -28,7 +31,7 @@ class Times:
     def prompts(self, sequences: int, tokens: int, before: float) -> float:
         """Return the seconds that prompts take."""
         self.asked.append((sequences, tokens, before))
-        return tokens / 100
+        return tokens / 100 + self.look * before
 
 
 def queue(*begun: Begun, slope: float = 0.0, step_factor: float = 1.0) -> Queue:
@@ -122,10 +125,21 @@ def test_slower_steps_and_slower_prompts() -> None:
 
 
 def test_a_long_prompt_is_read_in_chunks() -> None:
-    """Of 60 tokens: the middle one looks back at 60 and at half of its own."""
-    served, _, asked = run((0.0, 150, 1), batched_tokens=60)
-    assert asked == [(0, 60, 30.0), (0, 60, 90.0), (0, 30, 135.0)]
-    assert served == [Served(0.0, 1.5, 1.5, 1)]
+    """Of 60 tokens, which look back at 30, 90 and 150 and take 0.9, 1.5 and 2.1 s; the last 20, at 190, take 2.1 s."""
+    served, _, asked = run((0.0, 200, 1), batched_tokens=60, times=Times(look=0.01))
+    assert asked == [(0, 60, 90.0), (0, 20, 190.0)]
+    assert served[0].last_s == pytest.approx(0.9 + 1.5 + 2.1 + 2.1)
+
+
+def test_answers_go_on_beside_the_chunks_of_a_long_prompt() -> None:
+    """It comes within the first's step, and two more take 59 of its tokens along, which look back at 59 in the mean.
+
+    Then the first answer is done: two steps are full with 60, and 12 tokens are left.
+    """
+    served, _, asked = run((0.0, 10, 4), (0.5, 250, 1), batched_tokens=60, mixes=True)
+    assert asked == [(0, 10, 5.0), (1, 59, 59.0), (0, 60, 178.0), (0, 12, 244.0)]
+    first_s = 0.1 + 1.0 + 2 * 1.59
+    assert [one.last_s for one in served] == pytest.approx([first_s, first_s + 2 * 0.6 + 0.12])
 
 
 def test_prompts_share_a_step() -> None:
