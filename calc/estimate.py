@@ -189,9 +189,21 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
             return is_eight_bit(known_published(read_model(given["model"], catalog()), catalog()))
         return bool(asked_again & change.keys())
 
-    every = (under_other(given, one) if is_decided_anew(one.change) else one for one in repairs(wanted))
+    said = (as_asked(given, one) for one in repairs(wanted))
+    every = (under_other(given, one) if one and is_decided_anew(one.change) else one for one in said)
     found = [repair for repair in every if repair is not None]
     return [repair._asdict() for repair in sorted(found, key=lambda repair: not repair.sure)]
+
+
+def as_asked(scenario: Scenario, repair: "Repair") -> "Repair | None":
+    """Return a change in the words of a scenario that asks for requests, None where it does not go with them."""
+    if scenario.keys() & {"arrivals"}:
+        from calc.service.traffic import INSTEAD
+
+        return None if repair.change.keys() & set(INSTEAD) else repair
+    if "concurrency" in scenario and "sequences" in repair.change:
+        return repair._replace(change={"concurrency": repair.change["sequences"]})
+    return repair
 
 
 def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":

@@ -24,6 +24,8 @@ def read_cache_store(reader: Reader, engine: Engine | None, architecture: Archit
         raise ScenarioError(field, "does not apply: nothing is kept of the model's sequences")
     if "accelerator" not in reader.given:
         raise ScenarioError(field, "needs an accelerator: what is kept beside what?")
+    if reader.given.get("gpu_layers") == 0:
+        raise ScenarioError(field, "does not apply: with gpu_layers 0 all caches are in the host's memory")
     fields = known(value, field)
     place = fields.get("to", HOST)
     if place not in (HOST, DISK):

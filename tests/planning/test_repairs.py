@@ -94,6 +94,28 @@ def test_what_is_offered_fits(case: dict[str, Any]) -> None:
         assert all(f"{value:,}" in repair["message"] for value in said.values() if isinstance(value, int) and value > 1)
 
 
+@pytest.mark.parametrize(
+    ("case", "fields"),
+    [
+        ({"model": "opt-350m", "engine": "transformers", "concurrency": 256}, {"concurrency"}),
+        ({"model": "opt-350m", "engine": "transformers", "arrivals": {"requests_per_s": 1}}, set()),
+        (
+            {"model": "qwen3-14b", "weights": "bf16", "engine": "llama.cpp", "arrivals": {"requests_per_s": 1}},
+            {"weights"},
+        ),
+    ],
+)
+def test_changes_go_with_requests(case: dict[str, Any], fields: set[str]) -> None:
+    """Fewer at once are fewer requests, and what arrives on its own is left as it is."""
+    scenario = {**case, "prompt_tokens": 2000, "output_tokens": 128, "accelerator": "rtx-3080-12gb"}
+    report: Any = estimate(scenario)
+    assert {name for repair in report["repairs"] for name in repair["change"]} >= fields
+    for repair in report["repairs"]:
+        changed = {name: value for name, value in {**scenario, **repair["change"]}.items() if value is not None}
+        after: Any = estimate(changed)
+        assert after["memory"]["fits"] is True and after["runs"] is not False, repair
+
+
 def test_the_two_card_case() -> None:
     """A 70B on two cards of 24 GB is answered at once: Q4_K_M fits, and hardware comes last."""
     report: Any = estimate(CASES[0])

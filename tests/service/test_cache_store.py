@@ -70,6 +70,7 @@ def test_a_filled_scenario_gives_the_same() -> None:
 REFUSED = [
     ({"engine": "transformers"}, "cache_offload", "vllm"),
     ({"accelerator": None}, "cache_offload", "accelerator"),
+    ({"engine": "llama.cpp", "gpu_layers": 0}, "cache_offload", "gpu_layers"),
     ({"cache_offload": "host"}, "cache_offload", "object"),
     ({"cache_offload": {"to": "host"}}, "cache_offload.bytes", "missing"),
     ({"cache_offload": {"to": "tape", "bytes": "1 GiB"}}, "cache_offload.to", "disk"),
