@@ -107,6 +107,7 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
     alone = read_alone(given, have, want, facts)
     need, limits = read_need(table(given, "need", NEED), amount), read_limits(table(given, "limits", LIMITS), facts)
     check_training(given, need, limits, of)
+    check_there(have, unlike, limits, facts)
     fields = read_fields(given, have, need, facts)
     several = asks_of_several(given, want, of)
     return Question(
@@ -182,6 +183,24 @@ def check_training(given: Mapping[str, object], need: Need, limits: Limits, of: 
         )
     if "training_tokens" in given:
         whole(given["training_tokens"], "training_tokens", 1, 10**15)
+
+
+def check_there(have: Mapping[str, object], unlike: tuple[Accelerator, ...], limits: Limits, facts: Catalog) -> None:
+    """Raise ScenarioError for a limit beyond which the devices are that there are: nothing could be answered."""
+    devices = unlike
+    if not unlike and "accelerator" in have:
+        devices = (facts.accelerator(str(have["accelerator"]), "have.accelerator"),)
+    number = len(unlike) or have.get("accelerators", 1)
+    if limits.devices and isinstance(number, int) and number > limits.devices:
+        raise ScenarioError("limits.devices", f"must be no fewer than the {number:,} that have says there are")
+    for device in devices:
+        for field, allowed, own in (
+            ("vendors", limits.vendors, device.vendor),
+            ("segments", limits.segments, device.segment),
+            ("accelerators", limits.accelerators, device.id),
+        ):
+            if allowed and own not in allowed:
+                raise ScenarioError(f"limits.{field}", f"leaves out what there is: {device.name} is {own}")
 
 
 def read_fields(
