@@ -212,7 +212,8 @@ class TrainingSearch(Sizing):
     def others(self, candidate: Candidate) -> Iterator[dict[str, object]]:
         """Iterate over other ways that may be faster with larger micro-batches, as these never make a step slower.
 
-        Recomputing never makes it faster: what recomputes as much or more has to have room for a larger one.
+        Recomputing never makes it faster: what recomputes as much or more, of the same shards, has to have room for a
+        larger one. Of other shards it may be faster in one as large, though it was slower in a small one.
         """
         own, method = candidate.scenario, str(candidate.scenario["method"])
         size, parts = own.get("micro_batch", 1), own.get("offload")
@@ -223,7 +224,8 @@ class TrainingSearch(Sizing):
         for one in away:
             if all(one.get(name) == own.get(name) for name in ("sharding", "checkpointing")):
                 continue
-            least = 2 * size if recomputed(one) >= recomputed(own) else 1
+            alike = one.get("sharding") == own.get("sharding")
+            least = (2 * size if alike else size) if recomputed(one) >= recomputed(own) else 1
             if least <= MOST_BATCH and self.surely_fits(one, least, candidate):
                 yield one
 

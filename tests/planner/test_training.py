@@ -505,6 +505,19 @@ def test_no_better_run_is_cut_of_questions_at_random(seed: int) -> None:
     assert [place[1][1] for place in places] == pytest.approx([place[1][1] for place in expected]), asked
 
 
+def test_a_way_of_other_shards_may_be_faster_in_large_batches() -> None:
+    """A 1B on four A10G: shards of the states are faster one sequence at a time, and none is with eight of them."""
+    asked = {**TRAINING, "want": "models", "model": "llama-3.2-1b", "method": "full", "sequence_tokens": 512}
+    asked |= {"have": {"accelerator": "a10g-24gb", "accelerators": 4}, "framework": "unsloth", "precision": "bf16"}
+    question = read_question({**asked, "rank_by": "speed", "count": 1}, catalog())
+    search = TrainingSearch(question, catalog())
+    (candidate,) = training_candidates(question, catalog(), "full")
+    found = fastest_of_all(search, candidate)
+    (option,) = search.best([candidate])
+    assert found and search.value(option)[1] == pytest.approx(found[1])
+    assert option.candidate.scenario["sharding"] == "none"
+
+
 def test_what_stays_is_what_is_lacking() -> None:
     """A 70B has 140 GB of weights in 16 bit, which stay on a card of 24 GB: it does not lack those 24 GB."""
     question = {**TRAINING, "want": "limit", "of": "sequence_tokens", "model": "llama-2-70b", "method": "full"}
