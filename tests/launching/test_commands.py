@@ -150,6 +150,61 @@ def test_a_base_that_waits_is_left_by_fsdp() -> None:
     assert yaml.safe_load(one["files"][0]["text"])["deepspeed_config"]["offload_param_device"] == "cpu"
 
 
+TITAN = {"workload": "training", "framework": "torchtitan", "accelerator": "h100-sxm-80gb", "method": "full"}
+
+
+def test_torchtitan_starts_what_is_divided_by_experts_and_stages() -> None:
+    """It is told of ranks of experts, shards and stages; a step of stages is one batch, divided into its passes."""
+    experts = {**TITAN, "model": "qwen3-30b-a3b", "parallelism": {"data": 16, "expert": 8}, "sharding": "zero-3"}
+    answer: Any = launch({**experts, "training_tokens": 2**25, "checkpointing": "full"})
+    given = words(answer)
+    told = {"--module": "qwen3", "--config": "qwen3_30b_a3b", "--parallelism.expert_parallel_degree": "8"}
+    told |= {"--parallelism.data_parallel_shard_degree": "16", "--parallelism.fsdp_reshard_after_forward": "always"}
+    told |= {"--training.global_batch_size": "16", "--training.steps": "1024", "--training.dtype": "float32"}
+    assert {flag: given[given.index(flag) + 1] for flag in told} == told
+    assert given[0] == "torchrun" and given[-1] == "activation-checkpoint:full"
+    assert answer["engine"] == "torchtitan" and '--rdzv_endpoint "$HEAD:29500"' in answer["slurm"]
+    staged = {**TITAN, "model": "llama-3.1-8b", "parallelism": {"pipeline": 2, "data": 4}, "sharding": "none"}
+    given = words(launch({**staged, "micro_batch": 2, "gradient_accumulation": 4}))
+    told = {"--training.local_batch_size": "8", "--parallelism.pipeline_parallel_microbatch_size": "2"}
+    told |= {"--training.global_batch_size": "32", "--parallelism.data_parallel_replicate_degree": "4"}
+    assert {flag: given[given.index(flag) + 1] for flag in told} == told
+
+
+def test_what_torchtitan_has_not_is_said() -> None:
+    """No configuration of Gemma, no adapters, and no weights in 16 bit beside those in 32."""
+    asked = {**TITAN, "model": "gemma-3-12b", "method": "lora", "precision": "bf16-mixed"}
+    answer: Any = launch(asked)
+    found = {(warning["code"], warning["field"]) for warning in answer["warnings"]}
+    assert {("weights-needed", "model"), ("no-flag", "adapters"), ("precision-differs", "precision")} <= found
+
+
+@pytest.mark.parametrize(("framework", "told"), [("trl", False), ("deepspeed", False), ("megatron-lm", True)])
+def test_a_command_of_another_program_is_called_so(framework: str, told: bool) -> None:
+    """TRL starts what is built on it; of a run under Megatron-LM its command is another's, and says so."""
+    answer: Any = launch({**H100, "workload": "training", "framework": framework, "accelerators": 2})
+    assert ("other-program" in [warning["code"] for warning in answer["warnings"]]) == told
+
+
+def test_what_does_not_train_is_said() -> None:
+    """A 70B in full on one card of 80 GB does not fit, and QLoRA on tensor ranks does not run: both are told."""
+    run = {"workload": "training", "model": "llama-3.1-70b", "accelerator": "h100-sxm-80gb"}
+    for more, code in (
+        ({"method": "full"}, "does-not-fit"),
+        ({"method": "qlora", "parallelism": {"tensor": 2}}, "does-not-run"),
+    ):
+        answer: Any = launch({**run, **more})
+        assert code in [warning["code"] for warning in answer["warnings"]]
+
+
+def test_shards_of_four_bits_are_stored_alike() -> None:
+    """FSDP shards what has one type: packed weights are stored in 16 bit then, as bitsandbytes' guide has it."""
+    run = {"workload": "training", "model": "llama-3.1-8b", "method": "qlora", "accelerator": "rtx-4090"}
+    shared = words(launch({**run, "accelerators": 2, "sharding": "zero-3"}))
+    assert shared[shared.index("--bnb_4bit_quant_storage") + 1] == "bfloat16"
+    assert "--bnb_4bit_quant_storage" not in words(launch(run))
+
+
 def test_many_expert_ranks_are_told_what_is_computed() -> None:
     """Beyond eight, tokens are sent to experts that a balancer places; TensorRT-LLM reads of that in a file."""
     asked = {"model": "deepseek-v3", "accelerator": "gb200-186gb", "parallelism": {"data": 16, "expert": 16}}
@@ -407,7 +462,8 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
 # Options as each program's own source has them, read on 2026-11-27: SGLang 0.5.23 (arg_groups/fields; 0.5.19 and before
 # have --cuda-graph-max-bs, too), vLLM 0.33.0 (engine/arg_utils.py), TRL 1.16.0 (ModelConfig, SFTConfig and its base,
 # trl/cli), mlx-lm 0.32.2 (server.py), llama.cpp as llama-cpp-python 0.3.36 has it (common/arg.cpp; --no-mmap at
-# 0017d6f, an older one), TensorRT-LLM (commands/serve.py at 00209af).
+# 0017d6f, an older one), torchtitan 0.3.0 (config/configs.py, distributed/activation_checkpoint.py), TensorRT-LLM
+# (commands/serve.py at 00209af).
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
     "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
@@ -428,7 +484,14 @@ READ = {
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
     "--use_liger_kernel --use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type "
-    "--use_bnb_nested_quant",
+    "--use_bnb_nested_quant --bnb_4bit_quant_storage",
+    "torchtitan": "--training.local_batch_size --training.global_batch_size --training.seq_len --training.steps "
+    "--training.dtype --training.mixed_precision_param --training.enable_cpu_offload --compile.enable "
+    "--parallelism.tensor_parallel_degree --parallelism.pipeline_parallel_degree "
+    "--parallelism.pipeline_parallel_microbatch_size --parallelism.context_parallel_degree "
+    "--parallelism.expert_parallel_degree --parallelism.data_parallel_replicate_degree "
+    "--parallelism.data_parallel_shard_degree --parallelism.fsdp_reshard_after_forward "
+    "activation-checkpoint:none activation-checkpoint:selective activation-checkpoint:full",
     "transformers": "",
     "mlx": "--decode-concurrency --prefill-step-size --kv-bits --quantized-kv-start --num-draft-tokens --draft-model "
     "--adapter-path",
