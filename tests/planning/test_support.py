@@ -346,6 +346,17 @@ def test_no_plan_trains_on_what_does_not_run() -> None:
         ({"model": "google/gemma-3-4b-it", "engine": "vllm", "accelerator": "H100", "weights": "fp16"}, False),
         ({"model": "google/gemma-3-4b-it", "engine": "vllm", "accelerator": "H100", "weights": "bf16"}, True),
         ({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "H100", "weights": "fp16"}, True),
+        ({"model": "Qwen/Qwen3-8B-FP8", "engine": "sglang", "accelerator": "a100-sxm-80gb"}, True),
+        ({"model": "Qwen/Qwen3-30B-A3B-FP8", "engine": "sglang", "accelerator": "a100-sxm-80gb"}, False),
+        (
+            {
+                "model": "Qwen/Qwen3-8B-FP8",
+                "engine": "sglang",
+                "accelerator": "a100-sxm-80gb",
+                "engine_version": "0.5.10",
+            },
+            False,
+        ),
         ({"model": "qwen2-1.5b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.2.12"}, False),
         ({"model": "qwen2-1.5b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.3"}, True),
         (
