@@ -38,6 +38,7 @@ class Launcher(NamedTuple):
     flags: tuple[Flag, ...]
     source: str
     checked: str
+    configurations: dict[str, str]  # of models, where a program has one of each: its words by the model's id
 
 
 def make_launcher(entry_id: str, entry: Entry) -> Launcher:
@@ -52,4 +53,5 @@ def make_launcher(entry_id: str, entry: Entry) -> Launcher:
         flags=tuple(Flag(**flag) for flag in flags),  # type: ignore[arg-type]
         source=str(entry["source"]),
         checked=str(entry["checked"]),
+        configurations=entry.get("configurations", {}),  # type: ignore[arg-type]
     )

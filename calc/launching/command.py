@@ -32,7 +32,7 @@ def command_text(words: Iterable[str], said: Iterable[Said]) -> str:
     serve 'a b' \
       --size 2
     """
-    lines = [" ".join(quote(word) for word in words)]
+    lines = [" ".join(shell_word(word) for word in words)]
     lines += [" ".join(shell_word(word) for word in one.words) for one in said]
     return " \\\n  ".join(lines)
 

@@ -1,22 +1,37 @@
-"""How tokens are drafted ahead, as each engine is told: vLLM in one word of JSON, SGLang and llama.cpp by flags."""
+"""How tokens are drafted ahead, as each engine is told: vLLM in one word of JSON, others by flags."""
 
 from collections.abc import Iterator, Mapping
 from json import dumps
 from typing import Any
 
+from calc.catalog import Catalog
+
 DRAFTING = {"mtp": "mtp", "ngram": "ngram", "eagle": "eagle3"}  # as vLLM names what drafts; a model of its own has none
 LOOKED_UP = 4  # tokens of a text that ngram looks for
 DRAFTER = "/models/drafter"
-SGLANG, LLAMA = "sglang", "llama.cpp"
+SGLANG, LLAMA, MLX = "sglang", "llama.cpp", "mlx"
+
+
+def named(drafted: Mapping[str, Any] | None, facts: Catalog) -> dict[str, object]:
+    """Return a scenario's speculation with the repository of the model that drafts in place of its name here."""
+    if not drafted or "model" not in drafted:
+        return {}
+    name = drafted["model"]
+    place = facts.variant(name) or next(iter(facts.model(name).repositories), name)
+    return {"speculation": {**drafted, "model": place}}
 
 
 def drafts(drafted: Mapping[str, Any], engine: str) -> Iterator[tuple[str, object]]:
     """Iterate over how tokens are drafted, by the name that an engine's flags have for it.
 
-    SGLang compares the next token with those that are drafted, one behind the other; how it counts those that it looks
-    up is not told, so they have no flag.
+    MLX has another model draft, and nothing else. SGLang compares the next token with those that are drafted, one
+    behind the other; how it counts those that it looks up is not told, so they have no flag.
     """
     method, tokens = drafted["method"], drafted["tokens"]
+    if engine == MLX and method == "draft":
+        yield "draft_steps", tokens
+        yield "drafter", drafted.get("model", DRAFTER)
+        return
     if engine not in (SGLANG, LLAMA) or (engine == SGLANG and method == "ngram"):
         yield "speculation", in_json(drafted)
         return

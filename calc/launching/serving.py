@@ -8,24 +8,28 @@ from calc.catalog.launchers import Launcher
 from calc.catalog.records import Accelerator, Engine, Mixture, NumberFormat
 from calc.derivation import INFO, Warn
 from calc.launching.command import Said, flags_of
-from calc.launching.drafts import drafts
+from calc.launching.drafts import LLAMA, MLX, drafts, named
+from calc.launching.layouts import degrees, of_experts, over_ranks
+from calc.launching.stores import stored
+from calc.launching.tensorrt_llm import options
 from calc.launching.unsaid import SHARE_OF_ALL, unsaid
-from calc.memory.cache_store import HOST
 from calc.memory.runtime import visible_bytes
-from calc.performance.expert_ranks import MANY
 from calc.performance.fabric import joined
-from calc.scenario.fields import PUBLISHED, SHARING_ENGINES
-from calc.scenario.model import known_architecture
+from calc.scenario.fields import PUBLISHED
 from calc.service.checkpoints import AS_LOADED, AS_PUBLISHED, SIXTEEN_BIT, origin, published_in
-from calc.units import GB, GIB, MIB
 
 ALL_LAYERS = "999"  # more than any model has: llama.cpp counts the head too
 PLAIN_CACHE = ("bf16", "fp16")
 HEAD = "$HEAD"  # the first machine, as a cluster names it
 PORT, RAY_PORT = 20000, 6379
-APART = "attention_apart"  # the choice that ranks attend to sequences of their own
-EXCHANGES = {"vllm": "deepep_low_latency", "sglang": "deepep"}  # of tokens with their experts, where it has to be said
+LARGEST_PASS = 2048  # tokens: llama.cpp's passes are cut to its batch, which has to be said to be larger
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # the largest ranks of adapters that vLLM can be told
 FOLDER = "/models"
+ADAPTER = f"{FOLDER}/adapter"
+NAMED = {
+    "vllm": "--lora-modules as NAME=FOLDER",
+    "sglang": "--lora-paths as NAME=FOLDER",
+}  # adapters, and where they are
 
 
 class Served(NamedTuple):
@@ -47,7 +51,7 @@ class Served(NamedTuple):
 
 def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog) -> Served:
     """Return what is started for a scenario of inference with an engine, as its report filled it in."""
-    filled = report["scenario"]
+    filled = {**report["scenario"], **named(report["scenario"].get("speculation"), facts)}
     launcher = facts.launcher(filled["engine"])
     device, count = first_device(filled, facts), filled["accelerators"]
     inside = count
@@ -55,13 +59,14 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
         inside = min(joined(device, ranks=count).inside, count)
     machines = -(-count // inside)
     model, loading, warnings = weights_of(filled, facts, launcher)
-    asked = dict(choices(scenario, report, facts, launcher)) | ({"loading": loading} if loading else {})
+    asked = dict(choices(scenario, {**report, "scenario": filled}, facts, launcher))
+    asked |= {"loading": loading} if loading else {}
     if machines > 1:
         asked |= {"machines": machines, "rank": "$RANK", "head": HEAD, "address": f"{HEAD}:{PORT}", "ray": "ray"}
     version = str(scenario.get("engine_version") or "")  # what is filled in is the first of an era that goes on
     files: list[tuple[str, str]] = []
     if launcher.id == "tensorrt-llm":
-        files.append(("options.yaml", trtllm_options(filled, facts)))
+        files.append(("options.yaml", options(filled, facts)))
         asked["options"] = "options.yaml"
     if launcher.id == "transformers":
         files.append(("generate.py", generating(asked, filled)))
@@ -69,7 +74,9 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     warnings += [*left, *unsaid(scenario, launcher.id)]
     if filled.get("backend") == "aiter":  # no flag turns it on
         warnings.append(Warn("environment-needed", "start it with VLLM_ROCM_USE_AITER=1 in its environment", "backend"))
-    if launcher.id == "llama.cpp" and (backend := filled.get("backend")):
+    if "adapters_served" in filled:
+        warnings.append(adapters_needed(launcher.id))
+    if launcher.id == LLAMA and (backend := filled.get("backend")):
         warnings.append(Warn("build-needed", f"take a build of llama.cpp for {backend}", "backend", INFO))
     return Served(
         launcher=launcher,
@@ -90,62 +97,6 @@ def first_device(filled: Mapping[str, Any], facts: Catalog) -> Accelerator | Non
     return facts.accelerator(named) if named else None
 
 
-def trtllm_options(filled: Mapping[str, Any], facts: Catalog) -> str:
-    """Return what TensorRT-LLM has no flag for. By itself it records graphs of few sizes, and runs others without.
-
-    What stands here of the cache replaces all that flags say of it: its share stands here too, then.
-    """
-    engine = facts.engine(filled["engine"])
-    kept = ["  dtype: fp8\n"] if filled["kv_cache"] == "fp8" else []
-    if room := in_memory(filled):
-        kept.append(f"  host_cache_size: {room // filled['accelerators']}\n")
-    if kept:
-        kept.append(
-            f"  free_gpu_memory_fraction: {filled.get('memory_fraction') or engine.values['memory_fraction']:g}\n"
-        )
-    cache = "kv_cache_config:\n" + "".join(kept) if kept else ""
-    most = filled.get("graphs", filled.get("sequence_slots") or engine.whole("captured_sequences"))
-    sizes = f"\n  enable_padding: true\n  max_batch_size: {most}\n" if most else " null\n"
-    apart = "enable_attention_dp: true\n" if attends_apart(filled["parallelism"]) else ""
-    placed = ""
-    if balances(filled) and isinstance(filled["model"], str):
-        slots = known_architecture(facts, facts.model(filled["model"]).id).experts
-        placed = f"moe_config:\n  load_balancer:\n    num_slots: {slots}\n    layer_updates_per_iter: 1\n"
-    return f"{cache}cuda_graph_config:{sizes}{apart}{placed}"
-
-
-def attends_apart(layout: Mapping[str, int]) -> bool:
-    """Return whether data ranks attend to sequences of their own and divide the experts among all."""
-    return layout["data"] > 1 and layout["expert"] > layout["tensor"]
-
-
-def of_experts(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Iterate over what ranks of experts do: whether tokens are sent to them, and whether they are balanced."""
-    layout = filled["parallelism"]
-    if layout["expert"] > MANY and attends_apart(layout):
-        yield "exchange", EXCHANGES.get(filled["engine"], True)
-    if balances(filled):
-        yield "balanced", True
-
-
-def balances(filled: Mapping[str, Any]) -> bool:
-    """Return whether experts are placed by what they have to do: as was said, or on a large scale."""
-    many = filled["parallelism"]["expert"] > MANY and filled["engine"] in SHARING_ENGINES
-    return bool(filled.get("balance_experts", many))
-
-
-def degrees(layout: Mapping[str, int], launcher: Launcher) -> Iterator[tuple[str, object]]:
-    """Iterate over the degrees of a layout above one. Some engines count ranks that attend apart as tensor ranks."""
-    flags = {flag.of for flag in launcher.flags}
-    together = attends_apart(layout) and APART in (*flags, *launcher.otherwise)
-    counted = {**layout, "tensor": layout["tensor"] * (layout["data"] if together else 1)}
-    for name in ("tensor", "pipeline", "data", "context", "expert"):
-        if counted[name] > 1 and not (together and name == "data" and name not in flags):
-            yield name, counted[name]
-    if together:
-        yield APART, True
-
-
 def choices(
     scenario: Mapping[str, object], report: Mapping[str, Any], facts: Catalog, launcher: Launcher
 ) -> Iterator[tuple[str, object]]:
@@ -157,9 +108,9 @@ def choices(
     yield from device_share(filled, report, facts, engine)
     for name, field in (("slots", "sequence_slots"), ("batched_tokens", "batched_tokens")):
         if field in scenario and scenario[field] is not None:
-            yield name, filled[field]
+            yield name, over_ranks(filled[field], filled)
     if limit := report["memory"].get("sequence_limit"):
-        yield "slots", limit
+        yield "slots", over_ranks(limit, filled)
     both = [filled[name] for name in ("kv_cache", "kv_cache_v")]
     if both[0] not in PLAIN_CACHE:
         yield "cache", both[0]
@@ -199,29 +150,24 @@ def beside(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     if filled.get("videos") is False:
         yield "no_videos", '{"video": 0}'
     if served_beside := filled.get("adapters_served"):
-        yield "adapters", True
+        yield "adapters", f"{ADAPTER}.gguf" if filled["engine"] == LLAMA else ADAPTER
         yield "adapter_count", served_beside["count"]
-        yield "adapter_rank", served_beside["rank"]
+        yield "adapter_rank", largest_rank(served_beside["rank"], filled["engine"])
+        yield "adapted", " ".join(served_beside["targets"])
     if drafted := filled.get("speculation"):
         yield from drafts(drafted, filled["engine"])
 
 
-def stored(filled: Mapping[str, Any], engine: str) -> Iterator[tuple[str, object]]:
-    """Iterate over the room for caches outside of the devices, as the engine counts it.
-
-    vLLM takes GiB of a replica, SGLang whole GB of a device, and llama.cpp MiB.
-    """
-    if room := in_memory(filled):
-        sizes = {"vllm": f"{room / filled['parallelism']['data'] / GIB:g}", "llama.cpp": room // MIB}
-        yield "stored_cache", sizes.get(engine, max(int(room / filled["accelerators"] / GB), 1))
-    elif "cache_offload" in filled:
-        yield "caches_on_disk", True
+def adapters_needed(engine: str) -> Warn:
+    """Return that the reader has to bring the adapters, and how requests find them."""
+    named = f"name each after {NAMED[engine]}, or load it while the server runs" if engine in NAMED else ""
+    put = f"put the adapter at {ADAPTER}" if engine in (LLAMA, MLX) else "each request names its adapter by its folder"
+    return Warn("adapters-needed", named or put, "adapters_served", INFO)
 
 
-def in_memory(filled: Mapping[str, Any]) -> int | None:
-    """Return the bytes of the host's memory in which caches are kept; None where it keeps none."""
-    store = filled.get("cache_offload")
-    return int(store["bytes"]) if store and store["to"] == HOST else None
+def largest_rank(rank: int, engine: str) -> int:
+    """Return the largest rank of adapters that an engine is told: vLLM knows some, and takes smaller ones, too."""
+    return next((known for known in RANKS if known >= rank), rank) if engine == "vllm" else rank
 
 
 def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -237,6 +183,8 @@ def llama_choices(scenario: Mapping[str, object], report: Mapping[str, Any]) -> 
         yield "split", "layer"
     if scenario.get("experts_on_host"):
         yield "experts_on_host", ALL_LAYERS if scenario["experts_on_host"] == "all" else scenario["experts_on_host"]
+    if scenario.get("batched_tokens") and filled["batched_tokens"] > LARGEST_PASS:
+        yield "batch", filled["batched_tokens"]
     if filled.get("host", {}).get("pinned"):
         yield "unmapped", True
     if isinstance(split := scenario.get("tensor_split"), list | tuple):
@@ -292,7 +240,7 @@ from transformers import {imports}
 name = sys.argv[1]
 tokenizer = AutoTokenizer.from_pretrained(name)
 model = AutoModelForCausalLM.from_pretrained(
-    name, torch_dtype="auto", device_map="auto", attn_implementation="{attention}"{keys}
+    name, dtype="auto", device_map="auto", attn_implementation="{attention}"{keys}
 )
 inputs = tokenizer(sys.stdin.read(), return_tensors="pt").to(model.device)
 print(tokenizer.decode(model.generate(**inputs, max_new_tokens={filled["output_tokens"]})[0]))

@@ -10,7 +10,8 @@ from calc.estimate import estimate
 from calc.launching.cluster import by_machine, everywhere, kubernetes, slurm
 from calc.launching.command import Said, command_text
 from calc.launching.serving import first_device, served
-from calc.launching.training import PORT, Trained, trained
+from calc.launching.trained import Trained
+from calc.launching.training import trained
 from calc.scenario.reader import whole
 
 Answer = dict[str, object]
@@ -22,7 +23,7 @@ def starting(scenario: Mapping[str, object], replicas: object) -> Answer:
     copies, facts = whole(replicas, "replicas", 1, MOST_REPLICAS), catalog()
     report: Any = estimate(scenario)
     if scenario.get("workload") == "training":
-        return training_start(trained(report, facts))
+        return training_start(trained(report, facts), does_not_run(report))
     if report["scenario"]["engine"] == "none":
         raise ScenarioError("engine", "is needed: a command starts one of them, and none is asked for")
     found = served(scenario, report, facts)
@@ -42,21 +43,20 @@ def starting(scenario: Mapping[str, object], replicas: object) -> Answer:
     }
 
 
-def training_start(found: Trained) -> Answer:
+def training_start(found: Trained, wrong: list[Warn]) -> Answer:
     """Return how a run is started: one command, and a batch script where there are several machines."""
     text = command_text(found.words, found.said)
-    where = "" if found.machines == 1 else "each machine, with machine_rank in the file from 0 on, and main_process_ip"
-    ranks = f'--machine_rank "$SLURM_NODEID" --main_process_ip "$HEAD" --main_process_port {PORT}'
+    where = "" if found.machines == 1 else found.each
     batch = [
         "#!/bin/bash",
         f"#SBATCH --nodes={found.machines}",
         "#SBATCH --ntasks-per-node=1",
         f"#SBATCH --gpus-per-node={found.devices}",
         'export HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
-        everywhere(f"{text} \\\n  {ranks}"),
+        everywhere(f"{text} \\\n  {found.slurm}" if found.slurm else text),
     ]
     return {
-        "engine": "trl",
+        "engine": found.framework,
         "engine_version": None,
         "machines": found.machines,
         "commands": [{"where": where, "text": text}],
@@ -64,7 +64,7 @@ def training_start(found: Trained) -> Answer:
         "files": [{"name": name, "text": text} for name, text in found.files],
         "slurm": "\n".join(batch) + "\n" if found.machines > 1 else None,
         "kubernetes": None,
-        "warnings": [warning.as_dict() for warning in found.warnings],
+        "warnings": [warning.as_dict() for warning in (*wrong, *found.warnings)],
     }
 
 

@@ -1,29 +1,20 @@
-"""The command that trains what a scenario of training is about: TRL under accelerate, with the division it assumed."""
+"""The command that trains what a scenario of training is about: TRL under accelerate, or torchtitan under torchrun."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from calc.catalog import Catalog
 from calc.derivation import Warn
-from calc.launching.command import Said, flags_of
+from calc.launching import torchtitan
+from calc.launching.command import flags_of
+from calc.launching.trained import PORT, Trained
 from calc.performance.fabric import joined
 
-PORT = 29500
 MIXED = {"bf16-mixed": "bf16", "bf16-autocast": "bf16", "fp16-mixed": "fp16"}  # accelerate's word for a precision
 WIDE = ("bf16-autocast", "fp32")  # precisions that keep weights in FP32
 STATES = {"optimizer", "parameters"}
+STARTED = (None, "transformers", "trl", "deepspeed")  # frameworks that TRL's command starts
 ZERO = {"none": 0, "zero-1": 1, "zero-2": 2, "zero-3": 3}
-
-
-class Trained(NamedTuple):
-    """What is started: words, flags, the configuration beside them, machines, and what to know."""
-
-    words: tuple[str, ...]
-    said: tuple[Said, ...]
-    files: tuple[tuple[str, str], ...]
-    machines: int
-    devices: int  # of each machine
-    warnings: tuple[Warn, ...]
 
 
 def trained(report: Mapping[str, Any], facts: Catalog) -> Trained:
@@ -33,6 +24,8 @@ def trained(report: Mapping[str, Any], facts: Catalog) -> Trained:
     device = facts.accelerator(filled["accelerator"]) if filled.get("accelerator") else None
     inside = min(joined(device, ranks=count).inside, count) if device is not None and count > 1 else count
     machines = -(-count // inside)
+    if filled.get("framework") == torchtitan.NAME:
+        return torchtitan.started(filled, facts, machines=machines, devices=inside)
     model = filled["model"]
     record = facts.model(model) if isinstance(model, str) else None
     named = facts.variant(model) or next(iter(record.repositories), "") if record else ""
@@ -40,12 +33,15 @@ def trained(report: Mapping[str, Any], facts: Catalog) -> Trained:
     said, left = flags_of(launcher, dict(choices(filled)), "")
     config = configuration(filled, machines=machines, devices=inside)
     return Trained(
+        framework=launcher.id,
         words=(*launcher.program, launcher.model_flag, named or "/models/model"),
         said=tuple(said),
         files=(("accelerate.yaml", config),),
         machines=machines,
         devices=inside,
-        warnings=(*doubts(filled), *left),
+        warnings=(*doubts(filled, facts), *left),
+        each="each machine, with machine_rank in the file from 0 on, and main_process_ip",
+        slurm=f'--machine_rank "$SLURM_NODEID" --main_process_ip "$HEAD" --main_process_port {PORT}',
     )
 
 
@@ -70,6 +66,8 @@ def choices(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "lora_targets", targets if isinstance(targets, str) else " ".join(targets)
     if filled["method"] == "qlora":
         yield "base", filled["base_weights"]
+        if filled["sharding"] == "zero-3":
+            yield "storage", "bf16"
 
 
 def keeps_fp32(filled: Mapping[str, Any]) -> bool:
@@ -126,9 +124,12 @@ def configuration(filled: Mapping[str, Any], *, machines: int, devices: int) -> 
     return "\n".join(lines) + "\n"
 
 
-def doubts(filled: Mapping[str, Any]) -> Iterator[Warn]:
+def doubts(filled: Mapping[str, Any], facts: Catalog) -> Iterator[Warn]:
     """Iterate over what the command does not say of the scenario."""
-    layout = filled["parallelism"]
+    layout, named = filled["parallelism"], filled.get("framework")
+    if named not in STARTED:
+        message = f"this is TRL's command: {facts.framework(named).name}, of which the answer is, is started by its own"
+        yield Warn("other-program", message, "framework")
     yield Warn("dataset-needed", "put the name or the folder of your own texts in place of DATASET", "training_tokens")
     divided = [name for name in ("tensor", "pipeline", "context", "expert") if layout[name] > 1]
     if divided:

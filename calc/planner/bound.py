@@ -17,7 +17,7 @@ from calc.planning.usual_engine import first_engine
 from calc.question import Asked, Question, read_asked, read_placement, read_question
 from calc.scenario.engine import on_maker
 from calc.scenario.fields import OF_HOST, USUAL
-from calc.scenario.formats import chosen_weights
+from calc.scenario.formats import chosen_weights, with_experts
 from calc.scenario.model import read_model
 from calc.scenario.reader import Reader, read_tokens
 
@@ -226,7 +226,9 @@ class Bounds:
         key = model, str(weights)
         if key not in self.known:
             read = read_model(model, self.facts)
-            stored = None if read.said is not None else chosen_weights(weights, read, self.facts)[0]
+            stored = None
+            if read.said is None:
+                stored = with_experts(chosen_weights(weights, read, self.facts)[0], read, self.facts)
             halved = stored is not None and stored.id == "fp32"
             self.known[key] = (
                 None

@@ -92,7 +92,11 @@ class TrainingSearch(Sizing):
         base, method = candidate.scenario, str(candidate.scenario["method"])
         ranks, room = candidate.devices.number, candidate.devices.number * candidate.devices.room
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
-        every = [{**base, **way} for way in found]
+        open_ = [{**base, **way} for way in found]
+        if not (every := self.startable(candidate, open_)):
+            lacking = stopped(candidate._replace(scenarios=(open_[0],)), self.facts)
+            assert lacking is not None  # which is so of all of them
+            return lacking
         grows, device = "micro_batch" not in base and not candidate.tight, candidate.devices.accelerator
         waiting = [offloaded(every, parts) for parts in waiting_on(device, self.question)]
         waiting = [scenarios for scenarios in waiting if scenarios]
@@ -118,6 +122,13 @@ class TrainingSearch(Sizing):
                     return candidate._replace(tight=True)
                 misses.append(answer)
         return min(misses, key=lambda miss: miss.ratio)
+
+    def startable(self, candidate: Candidate, scenarios: list[dict[str, object]]) -> list[dict[str, object]]:
+        """Return those of a candidate's scenarios whose sharding its framework has."""
+        shards = dict.fromkeys(one.get("sharding") for one in scenarios)
+        alike = {name: next(one for one in scenarios if one.get("sharding") == name) for name in shards}
+        runs = {name for name, one in alike.items() if not stopped(candidate._replace(scenarios=(one,)), self.facts)}
+        return [one for one in scenarios if one.get("sharding") in runs]
 
     def leanest(self, scenarios: list[dict[str, object]]) -> list[dict[str, object]]:
         """Return of the ways of each sharding the last, which recomputes most and leaves most in the host's memory.
@@ -212,18 +223,22 @@ class TrainingSearch(Sizing):
     def others(self, candidate: Candidate) -> Iterator[dict[str, object]]:
         """Iterate over other ways that may be faster with larger micro-batches, as these never make a step slower.
 
-        Recomputing never makes it faster: what recomputes as much or more has to have room for a larger one.
+        Recomputing never makes it faster: what recomputes as much or more, of the same shards, has to have room for a
+        larger one. Of other shards it may be faster in one as large, though it was slower in a small one.
         """
         own, method = candidate.scenario, str(candidate.scenario["method"])
         size, parts = own.get("micro_batch", 1), own.get("offload")
         assert isinstance(size, int)  # found here: where the question says it, no other is looked for
         base = {name: own[name] for name in own if name not in GROWN or name in self.question.fields}
-        every = [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
+        every = self.startable(
+            candidate, [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
+        )
         away = offloaded(every, parts) if isinstance(parts, list) and "offload" not in base else every
         for one in away:
             if all(one.get(name) == own.get(name) for name in ("sharding", "checkpointing")):
                 continue
-            least = 2 * size if recomputed(one) >= recomputed(own) else 1
+            alike = one.get("sharding") == own.get("sharding")
+            least = (2 * size if alike else size) if recomputed(one) >= recomputed(own) else 1
             if least <= MOST_BATCH and self.surely_fits(one, least, candidate):
                 yield one
 

@@ -67,12 +67,15 @@ def trains(accelerator: Accelerator, facts: Catalog) -> bool:
 
 
 def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
-    """Return what is known to keep a candidate's run from starting, whatever its memory; raises ScenarioError."""
+    """Return what is known to keep a candidate's run from starting, whatever its memory; raises ScenarioError.
+
+    Where sharding is open, it is what most frameworks have.
+    """
     scenario = candidate.scenario
     named, precision, method = scenario.get("framework"), scenario.get("precision"), scenario.get("method")
     stored = scenario.get("base_weights") or (QLORA_BASE if method == "qlora" else "bf16")
     framework = facts.framework(named).id if isinstance(named, str) else None
-    divided = {"parallelism": scenario["parallelism"]} if "parallelism" in scenario else {}
+    divided = {"parallelism": scenario.get("parallelism", {"data": candidate.devices.number})}
     works = what_trains(
         facts=facts,
         framework=framework,
@@ -80,7 +83,7 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
         base=read_format(stored, "base_weights", facts)[0].id,
         precision=precision if isinstance(precision, str) else None,
         layout=read_layout(Reader(divided))[0] or Layout(),
-        sharding=str(scenario.get("sharding", "none")),
+        sharding=str(scenario.get("sharding", SHARDED)),
     )
     return does_not_run(framework or RUNNER, works) if works.runs is False else None
 

@@ -20,6 +20,7 @@ SWITCHES: tuple[tuple[re.Pattern[str], str, object], ...] = (
 )
 REPLICAS = re.compile(r"(?:--dp-size|--data-parallel-size|-dp)[= ]([2-9]|1\d)\b")
 EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_size[= ]([2-9]|1\d)\b")
+APART = re.compile(r"--enable-dp-attention")
 UNPADDED = 32  # sequences up to which TensorRT-LLM records each size where nothing is said; of larger 64 and 128
 DRAFTS = re.compile(r"--speculative")
 UNPACKED = re.compile(r"--linear-backend marlin")  # what the device multiplies as it is, too
@@ -40,12 +41,13 @@ def launched(row: Row, devices: int) -> dict[str, object]:
         raise SkipError("products of prompts unpack weights by a flag that a scenario has not")
     found: dict[str, object] = {}
     replicas = int(said.group(1)) if (said := REPLICAS.search(command)) else 1
+    shared = replicas if APART.search(command) else 1
     for field, names, read in FLAGS:
         if said := re.search(rf"--(?:{names}){VALUE}", command):
             value = read(said.group(1))
             if isinstance(value, int) and value < 1:
                 continue  # SGLang's -1: prompts are not cut
-            found[field] = max(value // replicas, 1) if isinstance(value, int) else value
+            found[field] = max(value // shared, 1) if isinstance(value, int) else value
     if replicas > 1:
         found["parallelism"] = {"data": devices, "expert": devices}
     elif EXPERTS.search(command) and devices > 1:

@@ -150,6 +150,61 @@ def test_a_base_that_waits_is_left_by_fsdp() -> None:
     assert yaml.safe_load(one["files"][0]["text"])["deepspeed_config"]["offload_param_device"] == "cpu"
 
 
+TITAN = {"workload": "training", "framework": "torchtitan", "accelerator": "h100-sxm-80gb", "method": "full"}
+
+
+def test_torchtitan_starts_what_is_divided_by_experts_and_stages() -> None:
+    """It is told of ranks of experts, shards and stages; a step of stages is one batch, divided into its passes."""
+    experts = {**TITAN, "model": "qwen3-30b-a3b", "parallelism": {"data": 16, "expert": 8}, "sharding": "zero-3"}
+    answer: Any = launch({**experts, "training_tokens": 2**25, "checkpointing": "full"})
+    given = words(answer)
+    told = {"--module": "qwen3", "--config": "qwen3_30b_a3b", "--parallelism.expert_parallel_degree": "8"}
+    told |= {"--parallelism.data_parallel_shard_degree": "16", "--parallelism.fsdp_reshard_after_forward": "always"}
+    told |= {"--training.global_batch_size": "16", "--training.steps": "1024", "--training.dtype": "float32"}
+    assert {flag: given[given.index(flag) + 1] for flag in told} == told
+    assert given[0] == "torchrun" and given[-1] == "activation-checkpoint:full"
+    assert answer["engine"] == "torchtitan" and '--rdzv_endpoint "$HEAD:29500"' in answer["slurm"]
+    staged = {**TITAN, "model": "llama-3.1-8b", "parallelism": {"pipeline": 2, "data": 4}, "sharding": "none"}
+    given = words(launch({**staged, "micro_batch": 2, "gradient_accumulation": 4}))
+    told = {"--training.local_batch_size": "8", "--parallelism.pipeline_parallel_microbatch_size": "2"}
+    told |= {"--training.global_batch_size": "32", "--parallelism.data_parallel_replicate_degree": "4"}
+    assert {flag: given[given.index(flag) + 1] for flag in told} == told
+
+
+def test_what_torchtitan_has_not_is_said() -> None:
+    """No configuration of Gemma, no adapters, and no weights in 16 bit beside those in 32."""
+    asked = {**TITAN, "model": "gemma-3-12b", "method": "lora", "precision": "bf16-mixed"}
+    answer: Any = launch(asked)
+    found = {(warning["code"], warning["field"]) for warning in answer["warnings"]}
+    assert {("weights-needed", "model"), ("no-flag", "adapters"), ("precision-differs", "precision")} <= found
+
+
+@pytest.mark.parametrize(("framework", "told"), [("trl", False), ("deepspeed", False), ("megatron-lm", True)])
+def test_a_command_of_another_program_is_called_so(framework: str, told: bool) -> None:
+    """TRL starts what is built on it; of a run under Megatron-LM its command is another's, and says so."""
+    answer: Any = launch({**H100, "workload": "training", "framework": framework, "accelerators": 2})
+    assert ("other-program" in [warning["code"] for warning in answer["warnings"]]) == told
+
+
+def test_what_does_not_train_is_said() -> None:
+    """A 70B in full on one card of 80 GB does not fit, and QLoRA on tensor ranks does not run: both are told."""
+    run = {"workload": "training", "model": "llama-3.1-70b", "accelerator": "h100-sxm-80gb"}
+    for more, code in (
+        ({"method": "full"}, "does-not-fit"),
+        ({"method": "qlora", "parallelism": {"tensor": 2}}, "does-not-run"),
+    ):
+        answer: Any = launch({**run, **more})
+        assert code in [warning["code"] for warning in answer["warnings"]]
+
+
+def test_shards_of_four_bits_are_stored_alike() -> None:
+    """FSDP shards what has one type: packed weights are stored in 16 bit then, as bitsandbytes' guide has it."""
+    run = {"workload": "training", "model": "llama-3.1-8b", "method": "qlora", "accelerator": "rtx-4090"}
+    shared = words(launch({**run, "accelerators": 2, "sharding": "zero-3"}))
+    assert shared[shared.index("--bnb_4bit_quant_storage") + 1] == "bfloat16"
+    assert "--bnb_4bit_quant_storage" not in words(launch(run))
+
+
 def test_many_expert_ranks_are_told_what_is_computed() -> None:
     """Beyond eight, tokens are sent to experts that a balancer places; TensorRT-LLM reads of that in a file."""
     asked = {"model": "deepseek-v3", "accelerator": "gb200-186gb", "parallelism": {"data": 16, "expert": 16}}
@@ -210,6 +265,94 @@ def test_drafts_are_json() -> None:
 
 
 @pytest.mark.parametrize(
+    ("drafted", "told"),
+    [
+        ({"method": "mtp"}, {"decoding_type": "MTP", "num_nextn_predict_layers": 3}),
+        ({"method": "ngram"}, {"decoding_type": "NGram", "max_draft_len": 3, "max_matching_ngram_size": 4}),
+        ({"method": "eagle"}, {"decoding_type": "Eagle", "max_draft_len": 3, "speculative_model": "/models/drafter"}),
+    ],
+)
+def test_tensorrt_llm_reads_of_drafts_in_its_file(drafted: dict[str, object], told: dict[str, object]) -> None:
+    """It has no flag for them: each stands under the name that its file has for it."""
+    case = {"model": "deepseek-v3", "engine": "tensorrt-llm", "accelerator": "h200-sxm-141gb", "accelerators": 8}
+    answer: Any = launch({**case, "speculation": {**drafted, "tokens": 3, "acceptance": 0.7}})
+    assert yaml.safe_load(answer["files"][0]["text"])["speculative_config"] == told
+    assert "no-flag" not in [warning["code"] for warning in answer["warnings"]]
+
+
+def test_what_drafts_is_a_repository() -> None:
+    """vLLM is told where the model that drafts is, and not what it is called here."""
+    drafted = {"method": "draft", "model": "qwen3-0.6b", "tokens": 3, "acceptance": 0.7}
+    given = words(launch({**H100, "model": "qwen3-32b", "engine": "vllm", "accelerators": 2, "speculation": drafted}))
+    assert json.loads(given[given.index("--speculative-config") + 1])["model"] == "Qwen/Qwen3-0.6B"
+
+
+@pytest.mark.parametrize(
+    ("engine", "rank", "told"),
+    [
+        ("vllm", 48, {"--max-lora-rank": "64", "--max-loras": "4", "--lora-target-modules": "q_proj"}),
+        ("sglang", 48, {"--max-lora-rank": "48", "--max-loras-per-batch": "4", "--lora-target-modules": "q_proj"}),
+    ],
+)
+def test_adapters_are_told(engine: str, rank: int, told: dict[str, str]) -> None:
+    """vLLM has some ranks alone; SGLang refuses to start where neither adapters nor their matrices are named."""
+    served = {"count": 4, "rank": rank, "targets": ["q_proj", "v_proj"]}
+    answer: Any = launch({**H100, "engine": engine, "adapters_served": served})
+    given = words(answer)
+    assert {flag: given[given.index(flag) + 1] for flag in told} == told
+    assert given[given.index("--lora-target-modules") + 2] == "v_proj"
+    assert [warning["code"] for warning in answer["warnings"]] == ["adapters-needed"]
+
+
+def test_one_adapter_for_all_requests() -> None:
+    """llama.cpp and MLX are told where the adapter is; TensorRT-LLM reads of its adapters in a file."""
+    served = {"adapters_served": {"count": 1, "rank": 8, "targets": ["q_proj", "down_proj"]}}
+    llama = words(launch({**H100, "engine": "llama.cpp", "weights": "q8_0", **served}))
+    assert llama[llama.index("--lora") + 1] == "/models/adapter.gguf"
+    mlx = words(launch({**SCENARIOS["mlx"], **served}))
+    assert mlx[mlx.index("--adapter-path") + 1] == "/models/adapter"
+    file: Any = launch({**H100, "engine": "tensorrt-llm", **served})["files"]
+    told = yaml.safe_load(file[0]["text"])["lora_config"]
+    assert told == {
+        "lora_target_modules": ["attn_q", "mlp_4h_to_h"],
+        "max_lora_rank": 8,
+        "max_loras": 1,
+        "max_cpu_loras": 1,
+    }
+
+
+def test_ranks_that_attend_apart_share_what_sglang_is_told() -> None:
+    """It divides sequences and tokens of a piece among them; vLLM's and TensorRT-LLM's are of each rank."""
+    apart = {"model": "deepseek-v3", "accelerator": "h200-sxm-141gb", "parallelism": {"data": 8, "expert": 8}}
+    asked = {**apart, "sequence_slots": 64, "batched_tokens": 4096}
+    for engine, slots, tokens, times in (
+        ("sglang", "--max-running-requests", "--chunked-prefill-size", 8),
+        ("vllm", "--max-num-seqs", "--max-num-batched-tokens", 1),
+        ("tensorrt-llm", "--max_batch_size", "--max_num_tokens", 1),
+    ):
+        given = words(launch({**asked, "engine": engine}))
+        assert [int(given[given.index(flag) + 1]) for flag in (slots, tokens)] == [64 * times, 4096 * times]
+
+
+def test_a_pass_of_llama_cpp_is_no_larger_than_its_batch() -> None:
+    """Of 4,096 tokens both are told, as a pass is cut to the batch of 2,048; of 1,024 the pass alone."""
+    for tokens, batch in ((4096, True), (1024, False)):
+        given = words(launch({**SCENARIOS["llama.cpp"], "batched_tokens": tokens}))
+        assert given[given.index("-ub") + 1] == str(tokens) and ("-b" in given) == batch
+        assert not batch or given[given.index("-b") + 1] == str(tokens)
+
+
+def test_mlx_is_told_of_pieces_and_caches() -> None:
+    """Its server has flags for the tokens of a piece, for sequences at a time, and for caches in 8 bit."""
+    asked = {**SCENARIOS["mlx"], "batched_tokens": 4096, "sequence_slots": 4, "kv_cache": "int8"}
+    answer: Any = launch(asked)
+    given = words(answer)
+    told = {"--prefill-step-size": "4096", "--decode-concurrency": "4", "--kv-bits": "8", "--quantized-kv-start": "0"}
+    assert {flag: given[given.index(flag) + 1] for flag in told} == told
+    assert "no-flag" not in [warning["code"] for warning in answer["warnings"]]
+
+
+@pytest.mark.parametrize(
     ("engine", "drafted", "flags"),
     [
         (
@@ -226,19 +369,25 @@ def test_drafts_are_json() -> None:
         (
             "sglang",
             {"method": "draft", "model": "qwen3-0.6b"},
-            {"--speculative-algorithm": "STANDALONE", "--speculative-draft-model-path": "qwen3-0.6b"},
+            {"--speculative-algorithm": "STANDALONE", "--speculative-draft-model-path": "Qwen/Qwen3-0.6B"},
         ),
         (
             "llama.cpp",
             {"method": "draft", "model": "qwen3-0.6b"},
             {"--spec-type": "draft-simple", "--spec-draft-n-max": "3", "--spec-draft-model": "/models/drafter.gguf"},
         ),
+        (
+            "mlx",
+            {"method": "draft", "model": "qwen3-0.6b"},
+            {"--num-draft-tokens": "3", "--draft-model": "Qwen/Qwen3-0.6B"},
+        ),
         ("llama.cpp", {"method": "ngram"}, {"--spec-type": "ngram-simple", "--spec-ngram-simple-size-m": "3"}),
     ],
 )
 def test_drafts_are_told_by_flags(engine: str, drafted: dict[str, object], flags: dict[str, str]) -> None:
     """SGLang and llama.cpp are told by flags of their own what drafts, and how many tokens; no model looks up."""
-    case = {"model": "qwen3-32b", "engine": engine, "accelerator": "h100-sxm-80gb", "context_tokens": 4096}
+    card = "m3-ultra-256gb" if engine == "mlx" else "h100-sxm-80gb"
+    case = {"model": "qwen3-32b", "engine": engine, "accelerator": card, "context_tokens": 4096}
     answer: Any = launch({**case, "speculation": {**drafted, "tokens": 3, "acceptance": 0.7}})
     given = words(answer)
     assert {flag: given[given.index(flag) + 1] for flag in flags} == flags
@@ -310,34 +459,42 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
         assert yaml.safe_load(answer["files"][0]["text"])["enable_attention_dp"] is True
 
 
-# Options as each program's own source has them, read on 2026-11-26: SGLang 0.5.23 (arg_groups/fields, on 2026-11-27
-# spec.py at 015c872; 0.5.19 and before
+# Options as each program's own source has them, read on 2026-11-27: SGLang 0.5.23 (arg_groups/fields; 0.5.19 and before
 # have --cuda-graph-max-bs, too), vLLM 0.33.0 (engine/arg_utils.py), TRL 1.16.0 (ModelConfig, SFTConfig and its base,
-# trl/cli); on 2026-11-22: TensorRT-LLM (commands/serve.py at 00209af), llama.cpp (tools/server/README.md at 00dc805;
-# --no-mmap in common/arg.cpp at 0017d6f, an older one).
+# trl/cli), mlx-lm 0.32.2 (server.py), llama.cpp as llama-cpp-python 0.3.36 has it (common/arg.cpp; --no-mmap at
+# 0017d6f, an older one), torchtitan 0.3.0 (config/configs.py, distributed/activation_checkpoint.py), TensorRT-LLM
+# (commands/serve.py at 00209af).
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
     "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
     "--kv-cache-dtype --enable-hierarchical-cache --hicache-size --speculative-algorithm --speculative-num-steps "
     "--speculative-eagle-topk --speculative-num-draft-tokens --speculative-draft-model-path "
-    "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --nnodes --node-rank --dist-init-addr "
-    "--moe-a2a-backend --enable-eplb",
+    "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --lora-target-modules "
+    "--nnodes --node-rank --dist-init-addr --moe-a2a-backend --enable-eplb",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
     "--max_batch_size --max_num_tokens --extra_llm_api_options",
-    "llama.cpp": "--no-mmap --load-mode -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -sm -ts --cache-ram --spec-type "
-    "--spec-draft-n-max --spec-ngram-simple-size-m --spec-draft-model",
+    "llama.cpp": "--no-mmap --load-mode -ngl --n-cpu-moe -c -np -ctk -ctv -fa -ub -b --lora -sm -ts --cache-ram "
+    "--spec-type --spec-draft-n-max --spec-ngram-simple-size-m --spec-draft-model",
     "vllm": "--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel "
     "--max-model-len --gpu-memory-utilization --max-num-seqs --enforce-eager --max-cudagraph-capture-size "
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --enable-prefix-caching --kv-cache-dtype "
     "--quantization --speculative-config --kv-offloading-size "
-    "--enable-lora --max-loras --max-lora-rank --distributed-executor-backend --nnodes --node-rank --master-addr "
-    "--all2all-backend --enable-eplb",
+    "--enable-lora --max-loras --max-lora-rank --lora-target-modules "
+    "--distributed-executor-backend --nnodes --node-rank --master-addr --all2all-backend --enable-eplb",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
     "--use_liger_kernel --use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type "
-    "--use_bnb_nested_quant",
+    "--use_bnb_nested_quant --bnb_4bit_quant_storage",
+    "torchtitan": "--training.local_batch_size --training.global_batch_size --training.seq_len --training.steps "
+    "--training.dtype --training.mixed_precision_param --training.enable_cpu_offload --compile.enable "
+    "--parallelism.tensor_parallel_degree --parallelism.pipeline_parallel_degree "
+    "--parallelism.pipeline_parallel_microbatch_size --parallelism.context_parallel_degree "
+    "--parallelism.expert_parallel_degree --parallelism.data_parallel_replicate_degree "
+    "--parallelism.data_parallel_shard_degree --parallelism.fsdp_reshard_after_forward "
+    "activation-checkpoint:none activation-checkpoint:selective activation-checkpoint:full",
     "transformers": "",
-    "mlx": "",
+    "mlx": "--decode-concurrency --prefill-step-size --kv-bits --quantized-kv-start --num-draft-tokens --draft-model "
+    "--adapter-path",
 }
 
 

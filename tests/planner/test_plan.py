@@ -23,7 +23,7 @@ from calc.planner.question import RANKS, read_question
 from calc.planner.ranking import parameters
 from calc.planner.search import Search
 from calc.planner.wanted import chosen_models
-from calc.planning.chance import SURE
+from calc.planning.chance import LIKELY, SURE
 from calc.question import read_placement
 from calc.scenario.model import known_architecture
 from tests.planner.tried import candidates
@@ -45,20 +45,56 @@ def served(search: Search, candidate: Candidate) -> Option | None:
     """Return the first scenario of a candidate that surely fits, else the first that serves, by whole reports."""
     likely: Option | None = None
     for scenario in candidate.scenarios:
+        option = served_as(search, candidate, scenario)
+        if option and option.is_sure:
+            return option
+        likely = likely or option
+    if candidate.beside is None or not lacks_memory(candidate.scenarios[-1]):
+        return likely
+    if divided := least_on_host(candidate.beside):
+        option = served_as(search, candidate._replace(scenarios=(divided,), beside=None), divided)
+        likely = option if option and (option.is_sure or likely is None) else likely
+    return likely
+
+
+def served_as(search: Search, candidate: Candidate, scenario: dict[str, object]) -> Option | None:
+    """Return a candidate's option as one of its scenarios by a whole report; None where that does not serve."""
+    try:
+        report: dict[str, Any] = estimate(scenario)
+    except ScenarioError:
+        return None
+    limit = catalog().model(str(scenario["model"])).context_tokens
+    if report["runs"] is False or report["scenario"]["engine"] == "none":
+        return None
+    if report["scenario"]["context_tokens"] > limit:
+        return None
+    found = search.judge(candidate, report)
+    return found if isinstance(found, Option) else None
+
+
+def lacks_memory(scenario: dict[str, object]) -> bool:
+    """Return whether the device's memory is what keeps a scenario from being sure."""
+    try:
+        report: Any = estimate(scenario, repairs=False)
+    except ScenarioError:
+        return False
+    return bool(report["memory"]["chance"] < SURE)
+
+
+def least_on_host(scenario: dict[str, object]) -> dict[str, object] | None:
+    """Return a scenario with the fewest experts, else layers, in the host's memory that let it fit: each is tried."""
+    architecture = known_architecture(catalog(), str(scenario["model"]))
+    layers, likely = architecture.layer_count, None
+    ways: list[dict[str, object]] = [{"experts_on_host": away} for away in range(1, layers + 1) if architecture.experts]
+    for way in ways + [{"gpu_layers": kept} for kept in range(layers - 1, 0, -1)]:
         try:
-            report: dict[str, Any] = estimate(scenario)
+            report: Any = estimate(scenario | way, repairs=False)
         except ScenarioError:
-            continue
-        limit = catalog().model(str(scenario["model"])).context_tokens
-        if report["runs"] is False or report["scenario"]["engine"] == "none":
-            continue
-        if report["scenario"]["context_tokens"] > limit:
-            continue
-        found = search.judge(candidate, report)
-        if isinstance(found, Option):
-            if found.is_sure:
-                return found
-            likely = likely or found
+            return None
+        chance = report["memory"]["chance"]
+        if chance >= SURE:
+            return scenario | way
+        likely = likely or (scenario | way if chance >= LIKELY else None)
     return likely
 
 
@@ -234,6 +270,60 @@ def test_no_better_is_cut_of_questions_at_random(seed: int) -> None:
     """Whatever is asked, the planner's best are those that estimating every way finds."""
     question = drawn_question(seed)
     assert found_values(question) == every_value(question)[:3], question
+
+
+def drawn_machine(seed: int) -> dict[str, Any]:
+    """Return a question about given devices: equal ones, unlike ones, or one beside a host; drawn at random."""
+    draw = random.Random(seed)
+    kinds = [record.id for record in catalog().accelerators() if record.segment != "cloud" and record.architecture]
+    every = [name for name in catalog().ids("models") if known_architecture(catalog(), name).writes]
+    one, other = draw.sample(kinds, 2)
+    machine: dict[str, Any] = draw.choice(
+        [
+            {"accelerator": one, "accelerators": draw.choice([1, 2, 4])},
+            {"accelerator": [{"id": one}, {"id": other, "count": draw.choice([1, 2])}]},
+            {"accelerator": one, "host": {"processor": "ryzen-9-9950x", "memory": draw.choice(["32 GiB", "96 GiB"])}},
+        ]
+    )
+    layout = draw.random() < 0.3
+    asked: dict[str, Any] = {"want": "models", "have": machine, "models": draw.sample(every, 4)}
+    if layout:
+        large = draw.choice(["llama-3.1-8b", "qwen3-30b-a3b", "gpt-oss-120b", "qwen3-next-80b-a3b"])
+        asked = {"want": "layout", "have": {"accelerator": one, "accelerators": draw.choice([2, 4, 8])}, "model": large}
+    if draw.random() < 0.4:  # one engine alone works on unlike devices
+        unlike = isinstance(asked["have"]["accelerator"], list)
+        asked["engine"] = "llama.cpp" if unlike else draw.choice(["any", ["vllm", "sglang"], "llama.cpp"])
+    if draw.random() < 0.3:
+        asked["kv_cache"] = draw.choice(["fp8", "q8_0"])
+    return asked | {
+        "weights": draw.choice(["any", "published", ["fp8", "awq"], ["q8_0", "q4_k_m"]]),
+        "context_tokens": draw.choice([1024, 4096, 16384]),
+        "need": draw.choice([{}, {"tokens_per_s_each": 10}, {"ttft_s": 3}]),
+        "rank_by": draw.choice(RANKS),
+        "count": 3,
+    }
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_better_is_cut_of_machines_at_random(seed: int) -> None:
+    """Of given devices, unlike ones and a host's memory too, the best are those that estimating every way finds."""
+    question = drawn_machine(seed)
+    assert found_values(question) == every_value(question)[:3], question
+
+
+def test_experts_that_stay_packed_are_no_larger_than_they_are() -> None:
+    """A file of gpt-oss in Q4_K_M has its experts in MXFP4: bounds take them as they are, and it fits in 64 GiB."""
+    question = {
+        "want": "layout",
+        "have": {"accelerator": "jetson-orin-nano-8gb", "accelerators": 8},
+        "model": "gpt-oss-120b",
+        "weights": ["published", "q4_k_m"],
+        "context_tokens": 1024,
+        "rank_by": "latency",
+        "count": 3,
+    }
+    assert found_values(question) == every_value(question)[:3] != []
+    assert plan(question)["options"][0]["scenario"]["weights"] == "q4_k_m"  # type: ignore[index]
 
 
 def test_a_format_that_is_too_slow_leaves_the_others_their_place() -> None:

@@ -461,6 +461,22 @@ def drawn_run(seed: int) -> dict[str, Any]:
     }
 
 
+def drawn_among(seed: int) -> dict[str, Any]:
+    """Return such a question under any framework, most of them about several models on given devices."""
+    draw, asked = Random(seed), drawn_run(seed)
+    frameworks = ["trl", "unsloth", "deepspeed", "torchtitan", "torchtune", "litgpt", "fsdp-qlora", "megatron-lm"]
+    asked["framework"] = draw.choice(frameworks)
+    if draw.random() < 0.6:
+        limits = asked.pop("limits")
+        del asked["model"]
+        asked["have"] = {"accelerator": limits["accelerators"][0], "accelerators": limits["devices"]}
+        models = ["llama-3.1-8b", "qwen3-4b", "llama-3.2-1b", "qwen3-30b-a3b", "phi-4", "mamba-2.8b", "t5-11b"]
+        asked |= {"want": "models", "models": draw.sample(models, 3)}
+    if draw.random() < 0.3:
+        asked["precision"] = draw.choice(["bf16", "bf16-mixed", "fp32"])
+    return asked | ({"offload": ["optimizer"]} if draw.random() < 0.2 else {})
+
+
 def fastest_of_all(search: TrainingSearch, candidate: Candidate) -> tuple[bool, float, int] | None:
     """Return whether the fastest way is tight, its tokens a second and what it leaves: each way and batch estimated.
 
@@ -488,21 +504,64 @@ def fastest_of_all(search: TrainingSearch, candidate: Candidate) -> tuple[bool, 
     return tight
 
 
-@pytest.mark.parametrize("seed", [4, 8, 9, 11, 12, 15, 17])
-def test_no_better_run_is_cut_of_questions_at_random(seed: int) -> None:
-    """Whatever is asked, the planner's best are those that estimating every way with every micro-batch finds."""
-    question = read_question(asked := drawn_run(seed), catalog())
-    search, best = TrainingSearch(question, catalog()), dict[str, Any]()
-    for candidate in training_candidates(question, catalog(), str(question.fields["method"])):
+def values_of_all(asked: dict[str, Any]) -> tuple[list[tuple[bool, float]], list[tuple[bool, float]]]:
+    """Return whether the planner's options come last and what ranks them, and the same of all that can be tried."""
+    question = read_question(asked, catalog())
+    search, best, method = TrainingSearch(question, catalog()), dict[str, Any](), str(question.fields["method"])
+    for candidate in training_candidates(question, catalog(), method):
         if stopped(candidate, catalog()) or not (found := fastest_of_all(search, candidate)):
             continue
         place = found[0], search.placed(candidate, -found[1], found[2])
         best[candidate.group] = min(place, best.get(candidate.group, place))
-    tried = search.best(training_candidates(question, catalog(), str(question.fields["method"])))
-    places = [(search.is_last(option), search.value(option)) for option in tried]
-    expected = sorted(best.values())[:2]
-    assert [place[0] for place in places] == [place[0] for place in expected], asked
-    assert [place[1][1] for place in places] == pytest.approx([place[1][1] for place in expected]), asked
+    tried = search.best(training_candidates(question, catalog(), method))
+    shown = [(search.is_last(option), search.value(option)[1]) for option in tried]
+    return shown, [(last, value[1]) for last, value in sorted(best.values())[:2]]
+
+
+@pytest.mark.parametrize("seed", [4, 8, 9, 11, 12, 15, 17])
+def test_no_better_run_is_cut_of_questions_at_random(seed: int) -> None:
+    """Whatever is asked, the planner's best are those that estimating every way with every micro-batch finds."""
+    found, expected = values_of_all(asked := drawn_run(seed))
+    assert [last for last, _ in found] == [last for last, _ in expected], asked
+    assert [value for _, value in found] == pytest.approx([value for _, value in expected]), asked
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_better_run_is_cut_under_any_framework(seed: int) -> None:
+    """The same of lists of models on given devices, under frameworks that have not every sharding."""
+    found, expected = values_of_all(asked := drawn_among(seed))
+    assert [last for last, _ in found] == [last for last, _ in expected], asked
+    assert [value for _, value in found] == pytest.approx([value for _, value in expected]), asked
+
+
+@pytest.mark.parametrize("framework", ["torchtitan", "torchtune", "litgpt"])
+def test_sharding_that_a_framework_has_not_is_not_taken(framework: str) -> None:
+    """None divides states alone: of eight H100 all are taken, whose fastest way had been one that does not run."""
+    asked = {**TRAINING, "want": "hardware", "model": "llama-3.1-8b", "method": "full", "framework": framework}
+    limits = {"accelerators": ["h100-sxm-80gb"], "devices": 8}
+    (option,) = options_of({**asked, "limits": limits, "rank_by": "speed", "count": 1})
+    assert option["scenario"]["accelerators"] == 8 and option["scenario"]["sharding"] in ("zero-2", "zero-3")
+
+
+def test_sharding_that_is_open_keeps_no_layout_from_being_tried() -> None:
+    """Accelerate refuses tensor ranks in replicas that share nothing: with shards two by four devices are planned."""
+    asked = {**TRAINING, "want": "hardware", "model": "llama-3.1-8b", "method": "full", "framework": "trl"}
+    limits = {"accelerators": ["h100-sxm-80gb"], "devices": 8}
+    (option,) = options_of({**asked, "parallelism": {"tensor": 2, "data": 4}, "limits": limits, "count": 1})
+    assert option["scenario"]["sharding"] != "none"
+
+
+def test_a_way_of_other_shards_may_be_faster_in_large_batches() -> None:
+    """A 1B on four A10G: shards of the states are faster one sequence at a time, and none is with eight of them."""
+    asked = {**TRAINING, "want": "models", "model": "llama-3.2-1b", "method": "full", "sequence_tokens": 512}
+    asked |= {"have": {"accelerator": "a10g-24gb", "accelerators": 4}, "framework": "unsloth", "precision": "bf16"}
+    question = read_question({**asked, "rank_by": "speed", "count": 1}, catalog())
+    search = TrainingSearch(question, catalog())
+    (candidate,) = training_candidates(question, catalog(), "full")
+    found = fastest_of_all(search, candidate)
+    (option,) = search.best([candidate])
+    assert found and search.value(option)[1] == pytest.approx(found[1])
+    assert option.candidate.scenario["sharding"] == "none"
 
 
 def test_what_stays_is_what_is_lacking() -> None:

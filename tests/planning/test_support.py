@@ -313,12 +313,17 @@ def test_a_framework_is_held_to_what_it_is_built_on() -> None:
 
 
 def test_packed_weights_are_not_divided_over_tensor_ranks() -> None:
-    """Under Transformers QLoRA on tensor ranks does not run, under others nobody says that it does; LoRA may."""
+    """QLoRA on tensor ranks does not run under Transformers, nor under any framework here; LoRA may."""
     asked = {"workload": "training", "model": "llama-3.1-8b", "accelerator": "H100", "parallelism": {"tensor": 2}}
     refused: Any = estimate({**asked, "method": "qlora", "framework": "trl"})
     assert refused["runs"] is False and "bitsandbytes" in refused["runs_because"][0]["message"]
-    silent: Any = estimate({**asked, "method": "qlora"})
-    assert silent["runs"] is None and "tensor ranks" in silent["runs_because"][0]["message"]
+    unnamed: Any = estimate({**asked, "method": "qlora"})
+    assert unnamed["runs"] is False and "tensor ranks" in unnamed["runs_because"][0]["message"]
+    card = {"want": "layout", "workload": "training", "have": {"accelerator": "rtx-3090", "accelerators": 4}}
+    layout: Any = plan({**card, "model": "llama-3.3-70b", "method": "qlora"})
+    assert layout["options"] and all(o["scenario"]["parallelism"]["tensor"] == 1 for o in layout["options"])
+    told: Any = plan({**card, "model": "llama-3.3-70b", "method": "qlora", "parallelism": {"tensor": 4}})
+    assert told["options"] == [] and "tensor ranks" in told["rejected"]["runs"]["nearest"]["lacks"]
     assert estimate({**asked, "method": "lora", "framework": "trl"})["runs_because"] == []
 
 
@@ -341,6 +346,17 @@ def test_no_plan_trains_on_what_does_not_run() -> None:
         ({"model": "google/gemma-3-4b-it", "engine": "vllm", "accelerator": "H100", "weights": "fp16"}, False),
         ({"model": "google/gemma-3-4b-it", "engine": "vllm", "accelerator": "H100", "weights": "bf16"}, True),
         ({"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "H100", "weights": "fp16"}, True),
+        ({"model": "Qwen/Qwen3-8B-FP8", "engine": "sglang", "accelerator": "a100-sxm-80gb"}, True),
+        ({"model": "Qwen/Qwen3-30B-A3B-FP8", "engine": "sglang", "accelerator": "a100-sxm-80gb"}, False),
+        (
+            {
+                "model": "Qwen/Qwen3-8B-FP8",
+                "engine": "sglang",
+                "accelerator": "a100-sxm-80gb",
+                "engine_version": "0.5.10",
+            },
+            False,
+        ),
         ({"model": "qwen2-1.5b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.2.12"}, False),
         ({"model": "qwen2-1.5b", "engine": "sglang", "accelerator": "T4", "engine_version": "0.3"}, True),
         (

@@ -11,6 +11,7 @@ LAUNCHER_RULES: Rules = {
     "image": (str,),
     "otherwise": (list,),
     "flags": (list,),
+    "configurations?": (dict,),
     "source": (str,),
     "checked": (str,),
 }
@@ -46,6 +47,7 @@ CHOICES = (
     "sequences",
     "cells",
     "batched_tokens",
+    "batch",
     "cache",
     "cache_v",
     "loading",
@@ -70,6 +72,7 @@ CHOICES = (
     "drafter",
     "adapter_count",
     "adapter_rank",
+    "adapted",
     "config",
     "dataset",
     "micro_batch",
@@ -86,6 +89,15 @@ CHOICES = (
     "lora_rank",
     "lora_targets",
     "base",
+    "storage",
+    "global_batch",
+    "piece",
+    "steps",
+    "offload",
+    "replicas",
+    "shards",
+    "gathered",
+    "compiled",
 )
 
 
@@ -99,6 +111,8 @@ def check_launcher(check: Check, where: str, entry: Entry, tables: Tables) -> No
             check.choice(f"{where}.{field}", entry[field], tables[kind])
     if ("engine" in entry) == ("framework" in entry):
         check.problem(f"{where}.engine", "an engine or a framework is started, one of the two")
+    for model in entry.get("configurations", {}):  # type: ignore[attr-defined]
+        check.choice(f"{where}.configurations", model, tables["models"])
     for name in entry["otherwise"]:  # type: ignore[attr-defined]
         check.choice(f"{where}.otherwise", name, CHOICES)
     for flag in entry["flags"]:  # type: ignore[attr-defined]
