@@ -3,6 +3,7 @@
 from calc.calculators.inputs import Amount, Choice, Report, Text, amount
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
+from calc.errors import ScenarioError
 from calc.memory.placement import left_by_system
 from calc.units import GIB, show_count, show_seconds
 
@@ -95,6 +96,8 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
         host["bandwidth"] = f"{values['host_bandwidth']} GB/s"
     if "host_memory" in values:
         host["memory"] = size_bytes(values, "host_memory")
+    elif values.get("gpu_layers") == 0:
+        raise ScenarioError("host_memory", "is needed where the processor works alone: what fits in how much?")
     return {**found, "host": host} if host else found
 
 
