@@ -139,6 +139,7 @@ def engine_verdict(report: Report, engine: Engine) -> Verdict:
         return stopped
     spare = size_gib(abs(memory["headroom_bytes"]))
     amounts = f"{size_gib(memory['device_bytes'])} of {size_gib(memory['capacity_bytes'])}"
+    amounts += hosting.beside_system(report)
     full = "" if several.count(report) == 1 else " on the fullest device,"
     if memory["fits"]:
         unused = part_bytes(report, "kv_pool_free")

@@ -3,6 +3,8 @@
 from calc.calculators.inputs import Amount, Choice, Report, Text, amount
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
+from calc.errors import ScenarioError
+from calc.memory.placement import left_by_system
 from calc.units import GIB, show_count, show_seconds
 
 TOPIC = "Host"
@@ -94,6 +96,8 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
         host["bandwidth"] = f"{values['host_bandwidth']} GB/s"
     if "host_memory" in values:
         host["memory"] = size_bytes(values, "host_memory")
+    elif values.get("gpu_layers") == 0:
+        raise ScenarioError("host_memory", "is needed where the processor works alone: what fits in how much?")
     return {**found, "host": host} if host else found
 
 
@@ -113,9 +117,15 @@ def processor_name(report: Report) -> str:
 
 
 def host_memory(report: Report) -> int | None:
-    """Return the memory that the host is said to have, None where nobody says."""
+    """Return what the system leaves of the memory that the host is said to have, None where nobody says."""
     found: int | None = report["scenario"].get("host", {}).get("memory")
-    return found
+    return None if found is None else left_by_system(found)
+
+
+def beside_system(report: Report) -> str:
+    """Return of how much memory the system leaves what a host that works alone has, in words; empty for any other."""
+    memory = report["scenario"].get("host", {}).get("memory") if alone(report) else None
+    return f" that the system leaves of {size_gib(memory)}" if memory else ""
 
 
 def short(report: Report) -> str:
@@ -123,7 +133,7 @@ def short(report: Report) -> str:
     memory, size = host_memory(report), report["memory"].get("host_bytes", 0)
     if alone(report) or memory is None or size <= memory:
         return ""
-    return f" In the host's memory {size_gib(size)} would stay, and it has {size_gib(memory)}."
+    return f" In the host's memory {size_gib(size)} would stay, and its system leaves {size_gib(memory)}."
 
 
 def place(report: Report) -> str:

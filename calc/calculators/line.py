@@ -13,11 +13,13 @@ from calc.calculators.rendering import parts_html, unbroken, verdict_html
 from calc.calculators.side_by_side import Pinned
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
+from calc.catalog.other_kinds import other_kind
 from calc.errors import ScenarioError, listed
 from calc.estimate import estimate
 from calc.lines.comparing import read_line
 from calc.lines.line import LONGEST
 from calc.lines.settling import ON_HOST
+from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, TUNED
 from calc.planner.steps import Steps, finished
 from calc.units import show_count, show_dollars
 
@@ -25,6 +27,8 @@ Answer = tuple[str, str]  # HTML, and the same in a sentence
 Settled = tuple[str, str, dict[str, object]]  # and what was settled
 ASK_FOR = {"model": "Which model?", "accelerator": "On which GPU?"}
 ASK_FOR_CHIP = "Which chip has the Mac, and how much memory?"
+ASK_FOR_LAPTOP = "Which GPU has the laptop, or how much memory if it has none?"
+PLAIN_RUN = "That is a plain run: what {} takes beside it, a second model or answers that it writes, is not in it."
 NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
 
 
@@ -132,6 +136,8 @@ def calculated(reading: Any) -> Settled:
         return verdict_html(None, words, "") + link + html, f"{words} {status}", found
     if reading["asks"] == "cost":
         html = verdict_html(None, status, "") + html
+    if case.report["scenario"].get("workload") == "training" and (tuning := TUNED.search(reading["line"].lower())):
+        words = f"{words} {PLAIN_RUN.format(tuning[0].upper())}".strip()
     verdict, end, rest = html.partition("</p>")
     return verdict + end + noted(case, words) + link + rest, f"{status} {words}".strip(), found
 
@@ -214,18 +220,32 @@ def memory_alone(report: Any) -> Answer:
 
 def refused(reading: Any) -> Answer:
     """Return what a line lacks to be a question."""
+    if said := others(reading):
+        return verdict_html(None, "No answer:", " ".join(said)), " ".join(said)
     asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
+    laptop = reading["missing"] == ["accelerator"] and LAPTOP.search(reading["line"].lower())
     if "accelerator" in reading["choices"]:
         asked = ASK_FOR_CHIP
+    elif laptop:
+        asked = ASK_FOR_LAPTOP
     said, unknown = [asked], []
-    for name in (f"“{part['text']}”" for part in reading["unread"]):
+    for part in reading["unread"]:
+        name, plain = f"“{part['text']}”", part["text"].lower()
+        if not any(map(str.isalpha, plain)) or FOR_A_PURPOSE.fullmatch(plain) or (laptop and LAPTOP.fullmatch(plain)):
+            continue  # no name, but a number or what is said beside one
         if models := catalog().model_names.of_family(name):
             said.append(f"Of {name} the guide has {listed(catalog().model(model).name for model in models)}.")
-        elif not name[1].isdigit():  # a number is no name
+        elif not plain[0].isdigit():
             unknown.append(name)
     if unknown:
         said.append(f"The guide knows nothing by the name of {', '.join(unknown)}.")
     return verdict_html(None, "No answer yet:", " ".join(said)), " ".join(said)
+
+
+def others(reading: Any) -> list[str]:
+    """Return what the models are that a line names and that are of no kind that the guide models, a sentence each."""
+    found = ((part["text"], other_kind(part["text"].replace(" ", "-"))) for part in reading["unread"])
+    return [f"“{name}” {kind}: the guide models none of that kind." for name, kind in found if kind]
 
 
 def problem(error: ScenarioError) -> Answer:

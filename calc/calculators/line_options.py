@@ -31,7 +31,7 @@ from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
 from calc.lines.settling import settled_question
-from calc.lines.wording import FOR_MEMORY
+from calc.lines.wording import FOR_MEMORY, PURPOSE
 from calc.planner.answer import answering as planning
 from calc.planner.steps import Steps
 from calc.scenario.fields import PUBLISHED
@@ -44,6 +44,7 @@ LISTED = 10
 # Amounts of an option's costs, each with its column's heading and its words in a sentence.
 RENT = (("rent_per_hour", "Rent, an hour", "an hour"), ("rent_per_month", "Rent of a month", "a month"))
 PURCHASE = (("purchase", "To buy", "to buy"),)
+GOOD_AT = "They are ranked by size: which is good at {} the guide does not know."
 NO_MORE = 3  # nearest misses that are named
 
 
@@ -55,16 +56,18 @@ def answering(reading: Any) -> Steps[Answered]:
     if not found["options"]:
         return *nothing(found), settled
     if question["want"] == "limit" and question.get("workload") == "training":
-        made = largest(question, found) if question["of"] == "model" else longest(found["options"][0])
+        made = largest(question, found) if question["of"] == "model" else longest(question["of"], found["options"][0])
         return *made, settled
     if question.get("workload") == "training":
         return *trained(question, found), settled
     if question["want"] == "limit":
         return *most(question, found["options"][0]), settled
+    purpose = PURPOSE.search(reading["line"].lower())
+    note = GOOD_AT.format(purpose[0]) if purpose else ""
     if question["want"] == "models":
-        return *models(found), settled
+        return *models(found, note), settled
     if "model" not in question:
-        return *bought(question, found), settled
+        return *bought(question, found, note), settled
     return *hardware(question, found, memory=bool(FOR_MEMORY.search(reading["line"].lower()))), settled
 
 
@@ -88,12 +91,18 @@ def most(question: Any, option: Any) -> tuple[str, str]:
     return html, f"{MOST_OF[of]}: {said}. {case_name(scenario)}."
 
 
-def longest(option: Any) -> tuple[str, str]:
-    """Return the longest sequence that trains, with the calculator's answer to it."""
+def longest(of: str, option: Any) -> tuple[str, str]:
+    """Return the longest sequence or the largest batch that trains, with the calculator's answer to it."""
     values = form_values(FINE_TUNE, option["scenario"])
     report = FINE_TUNE.report(values)
     why = option["why"].partition("; ")[2]
-    first = f"The longest sequence: {show_count(report['scenario']['sequence_tokens'])} tokens."
+    tokens, batch = (show_count(report["scenario"][name]) for name in ("sequence_tokens", "micro_batch"))
+    of_each = f"{'sequence' if batch == '1' else 'sequences'} of {tokens} tokens on each GPU"
+    first = (
+        f"The longest sequence: {tokens} tokens."
+        if of == "sequence_tokens"
+        else f"The largest batch: {batch} {of_each}."
+    )
     rest = with_sizes(f"It {why if why.startswith('fits') else f'is {why}'}.", [option["margin_bytes"]])
     verdict = verdict_html(None, first, rest) + link_to(FINE_TUNE, values, every_field(FINE_TUNE))
     return verdict + FINE_TUNE.render(report).replace(f'"{ROOT}', '"'), f"{first} {rest}"
@@ -117,7 +126,7 @@ def trained(question: Any, found: Any) -> tuple[str, str]:
     return verdict_html(right, first, said) + plan_fine_tune.listed_ways(report, HOME), f"{first} {said}"
 
 
-def models(found: Any) -> tuple[str, str]:
+def models(found: Any, note: str) -> tuple[str, str]:
     """Return what runs, the largest first."""
     listed, first = found["options"], found["options"][0]
     where, scenario = devices(first["scenario"]), first["scenario"]
@@ -127,10 +136,11 @@ def models(found: Any) -> tuple[str, str]:
     caption = "What runs, the largest first: models of the last two years"
     shown = option_table(listed, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     right, headline, fast = found_first(first, headline, fast)
+    fast = f"{fast} {note}".strip()
     return verdict_html(right, headline, fast) + shown, f"{headline} {fast} {len(listed)} are listed."
 
 
-def bought(question: Any, found: Any) -> tuple[str, str]:
+def bought(question: Any, found: Any, note: str) -> tuple[str, str]:
     """Return what money buys or rents, by the largest model that it runs."""
     first, scenario = found["options"][0], found["options"][0]["scenario"]
     prices = prices_of(question)
@@ -144,6 +154,7 @@ def bought(question: Any, found: Any) -> tuple[str, str]:
     caption = "What the money buys, by the largest model that it runs: models of the last two years"
     shown = option_table(found["options"], "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     right, headline, rest = found_first(first, headline, rest)
+    rest = f"{rest} {note}".strip()
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
 
 
@@ -161,12 +172,11 @@ def hardware(question: Any, found: Any, *, memory: bool) -> tuple[str, str]:
     """Return what a model needs, and which devices have it, the cheapest first; `memory` is what is asked for."""
     listed, prices = found["options"], prices_of(question)
     first, takes = listed[0], needs(question, found)
-    cheapest, runs = f"The cheapest that serves is {fleet(first)}: {spent(first, prices)}.", runs_there(first)
+    best = "fastest" if question.get("rank_by") == "speed" else "cheapest"
+    cheapest, runs = f"The {best} that serves is {fleet(first)}: {spent(first, prices)}.", runs_there(first)
     said = (takes, f"{cheapest} {runs}") if memory else (cheapest, f"{runs} {takes}")
     right, headline, rest = found_first(first, *said)
-    caption = (
-        "What serves, the cheapest first: prices of the catalogue, with their days on the page Machines and prices"
-    )
+    caption = f"What serves, the {best} first: prices of the catalogue, with their days on the page Machines and prices"
     columns = (*(money_column(heading, name) for name, heading, _ in prices), EACH, FORMAT, LEFT)
     shown = option_table(listed, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"

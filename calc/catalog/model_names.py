@@ -188,7 +188,10 @@ class ModelNames:
     def begun(self, name: str) -> list[str]:
         """Return the models of a family, newest first, whose names begin with the first word: qwen3, gemma."""
         first = re.match("[a-z]+", name.casefold())
-        return self.of_family(name) if first and first[0] in self.first_words else []
+        if not first or first[0] not in self.first_words:
+            return []
+        named = {entry_id: str(entry.get("name")).casefold() for entry_id, entry in self.entries.items()}
+        return [entry_id for entry_id in self.of_family(name) if named[entry_id].startswith(first[0])]
 
 
 def maker_of(entry: Mapping[str, object]) -> str:

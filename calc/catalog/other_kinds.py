@@ -30,8 +30,8 @@ KINDS = (
     ),
     (
         "makes images or video by diffusion",
-        r"stable-diffusion|sdxl-vae|sd-vae|flux|dreamshaper|z-image|qwen-image|glm-image|wan\d|ltx|controlnet"
-        r"|minimax-h3",
+        r"stable-diffusion|sdxl(-vae)?|sd-vae|sd-?[1-3](\.\d)?|flux|dreamshaper|z-image|qwen-image|glm-image|wan-?\d|ltx"
+        r"|hunyuan-?video|controlnet|minimax-h3",
     ),
     (
         "writes a whole piece of text at once by diffusion, in place of word after word",

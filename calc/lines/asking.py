@@ -5,12 +5,27 @@ import re
 from calc.lines.layout import DEGREES
 from calc.lines.reader import Reader
 from calc.lines.speeds import THROUGHPUT
-from calc.lines.wording import APPLE, CHEAPEST, ELSEWHERE, FOR_HARDWARE, FOR_MODELS, LAST, OF_MACS, SOMETHING, TUNED
+from calc.lines.wording import (
+    APPLE,
+    CHEAPEST,
+    ELSEWHERE,
+    FOR_A_PURPOSE,
+    FOR_HARDWARE,
+    FOR_MODELS,
+    LAPTOP,
+    LAST,
+    OF_MACS,
+    SOMETHING,
+    TUNED,
+)
 
 TRAINED = ("training", "trained_on", "duration", "deadline", "longest", "trainable")
 TIMES = ("tokens_per_s_each", "tpot_s", "ttft_s")  # needs that ask how fast it is, of a device that is named
 LOADS = ("requests_per_s", *TIMES)  # that so many devices have to serve
-LONGEST = ("of", "context_tokens")  # of a training run: of each sequence
+OF_A_RUN = {
+    "context_tokens": "sequence_tokens",
+    "sequences": "micro_batch",
+}  # what the most of something is where one trains
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -49,7 +64,7 @@ def asks(reader: Reader) -> str | None:
         if kind == "speed" and needed and (not (model and device) or asks_count(reader)):
             continue  # a need, and no question
         wants_device = not device and (paid(reader) or asks_for(reader, FOR_HARDWARE))
-        left_out = (not model and asks_for(reader, FOR_MODELS)) or wants_device
+        left_out = (not model and bool(FOR_MODELS.search(reader.line.meant))) or wants_device
         if not set(words).isdisjoint(wants) and not left_out:
             return needing(reader, kind, device=True)
     return asks_by_names(reader, model, device)
@@ -61,7 +76,7 @@ def asks_to_train(reader: Reader, wants: list[str]) -> str:
     cheap = not reader.value("accelerator") and ("cost" in wants or CHEAPEST.search(reader.line.small))
     if reader.value("accelerators") is None and (timely or cheap):
         return needing(reader, "deadline")
-    if reader.value("model") and any((amount.field, amount.value) == LONGEST for amount in reader.amounts):
+    if reader.value("model") and any(amount.field == "of" for amount in reader.amounts):
         return needing(reader, "longest", device=True)
     said = FOR_MODELS.search(reader.line.meant) and asks_for(reader, FOR_MODELS)  # else a model was forgotten
     if said and not reader.value("model") and reader.value("accelerator"):
@@ -96,10 +111,11 @@ def asks_by_names(reader: Reader, model: object, device: object) -> str | None:
         return "hardware"
     if asks_of_money(reader, model, device):
         return "hardware"
-    if not model and reader.macs() and asks_for(reader, FOR_MODELS):
+    laptop = LAPTOP.search(reader.line.small) and FOR_MODELS.search(reader.line.meant)
+    if not model and (laptop or (reader.macs() and asks_for(reader, FOR_MODELS))):
         reader.missing = ["accelerator"]
         return None
-    named = model or device or paid(reader)
+    named = model or device or paid(reader) or loaded
     reader.missing = ["accelerator" if model else "model"] if named else ["model", "accelerator"]
     return None
 
@@ -121,7 +137,7 @@ def asks_of_money(reader: Reader, model: object, device: object) -> bool:
         return False
     reader.read_macs(APPLE)
     asked = asks_for(reader, FOR_HARDWARE) or asks_for(reader, FOR_MODELS)
-    return asked and not reader.line.unread()
+    return asked and all(FOR_A_PURPOSE.fullmatch(part.text.lower()) for part in reader.line.unread())
 
 
 def elsewhere(reader: Reader) -> bool:

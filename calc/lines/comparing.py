@@ -23,11 +23,12 @@ BETWEEN = (
 )
 COMMA = re.compile(r",(?!\d)")  # between the first of three things
 SIZES = r"tiny|base|small|medium|large|pcie|sxm\d?|nvl"  # of models without a number, and forms of a card
+MEMORY = r"\s?gi?b"  # behind the number: an M4 with 16 or 24 GB
 BEFORE = re.compile(
-    rf"(?<![\w.])(?:[\d.]+[bkm]?|{SIZES})\s*$"
+    rf"(?<![\w.])(?:[\d.]+(?:[bkm]|{MEMORY})?|{SIZES})\s*$"
 )  # a number or a size, whose words stand only once: 2 vs 4 H100
-BEHIND = re.compile(rf"\s*([\d.]+[bkm]?|{SIZES})(?![\w.])")
-SIZED = re.compile(rf"\s*(?:{SIZE.pattern}|{SIZES})(?![\w.])")
+BEHIND = re.compile(rf"\s*([\d.]+(?:[bkm]|{MEMORY})?|{SIZES})(?![\w.])")
+SIZED = re.compile(rf"\s*(?:{SIZE.pattern}|\d+{MEMORY}|{SIZES})(?![\w.])")
 IN_SERVING = {
     "precision": "weights",
     "base_weights": "weights",

@@ -35,6 +35,7 @@ UNIT = re.compile(r"gi?b?")
 COMPUTERS = frozenset(
     ("mac", "macs", "macbook", "macbooks", "imac", "mba", "mbp", "studio", "studios", "mini", "minis", "air", "pro")
 )
+MACHINES = ("server", "workstation")  # which are forms of some cards, too
 OF_LAPTOPS, ITS_FORM = "max_q", "maxq"  # as a line has it, and as names of devices do
 SHORT, LONGER = re.compile(r"[a-z]\d"), re.compile(r"-(?!gpus?\b|cards?\b)[a-z]{3}")  # a2-highgpu-8g has no A2
 TIMES = re.compile(r"x\d{1,2}")  # a count behind a name
@@ -116,12 +117,16 @@ class DeviceNames:
         for window in self.windows_of_devices(line, pieces):
             name = " ".join(self.spelled(piece.text) for piece in window if piece.text[0].isalnum())
             read = self.catalog.reading(name) or self.in_laptops(name)
-            if read is not None:
+            if read is not None and not self.is_machine(window[-1].text, read.id):
                 line.claim(window[0].start, window[-1].end)
                 self.leave_form(line, read.id, window)
                 count = self.slice_of(line, read.id, window[-1].end) or self.count_beside(line, pieces, window)
                 return Name(window[0].start, window[-1].end, "accelerators", id=read.id, others=read.others), count
         return None
+
+    def is_machine(self, word: str, device_id: str) -> bool:
+        """Return whether the last word of a name is what the device stands in, and no form of it: 8xH100 server."""
+        return word in MACHINES and word not in self.catalog.market_names.forms(device_id)
 
     def in_laptops(self, name: str) -> Reading | None:
         """Return the laptop's chip of a name that no card has, or none with that memory: RTX 4050."""

@@ -7,7 +7,7 @@ from calc.lines.device_names import Name
 from calc.lines.line import Line
 from calc.lines.names import Names
 from calc.lines.parts import NUMBER
-from calc.lines.wording import LAPTOP
+from calc.lines.wording import APPLE, ELSEWHERE, LAPTOP
 
 ALONE = re.compile(
     r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpus?"
@@ -19,14 +19,17 @@ OWN_MEMORY = re.compile(  # a laptop's, and no phone's or server's beside it
     rf"^(?!.*\bgaming\b).*(?:\b\d+\s?gb (?:ram )?{LAPTOP.pattern}"
     rf"|{LAPTOP.pattern}(?: with| has|,)?(?: an?| only)? \d+\s?gb\b)"
 )
-OF_CARDS = re.compile(r"\b(?:gpus?|vram|cards?|cuda)\b")
+OF_CARDS = re.compile(r"\b(?:gpus?|vram|cards?|cuda)\b|显[存卡]")
+ONE_MEMORY = re.compile(
+    rf"{APPLE.pattern}|{ELSEWHERE.pattern}|\b(?:gaming|unified)\b"
+)  # no computer's with a processor alone
 SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b|o)?\b\s*(?:(?:of|de)\s+)?"
 KIND = r"(?:(?:sys(?:tem)?|main|cpu|host|memoria)\s+)?"
 MEMORY = re.compile(
     rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram|arbeitsspeicher|memoire vive)\b"
     rf"|{SIZE}(?:system|main|host)\s+memory\b"
     rf"|{SIZE}(?=(?:epyc|xeon|threadripper)\b)"
-    rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}|{SIZE}内存",
+    rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}(?!vram\b)|{SIZE}内存",
     re.ASCII,
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
@@ -72,10 +75,13 @@ def read_alone(line: Line) -> tuple[int, int] | None:
 def read_bare(line: Line) -> tuple[int, int] | None:
     """Return where a line that speaks of no device says that a processor is to do the work, claimed; else None.
 
-    A laptop of which the memory is said, and no card, has none.
+    A laptop of which the memory is said, and no card, has none; nor has a computer of which the RAM is said, which is
+    not claimed: it is read as the host's.
     """
     if OF_CARDS.search(line.small):
         return None
+    if not ONE_MEMORY.search(line.small) and (memory := next(line.found(MEMORY), None)):
+        return memory.span()
     laptop = OWN_MEMORY.search(line.small)
     match = next(line.found(BARE), None) or (next(line.found(LAPTOP), None) if laptop else None)
     if match is None:

@@ -84,7 +84,7 @@ LOADS: tuple[Rule, ...] = (
     ("sequences", rf"\b{NUMBER}\s*(?:{OF_REQUESTS}\s*)?{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     (
         "sequences",
-        rf"\b(?:concurrency|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
+        rf"\b(?:concurren(?:cy|t)|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
         plainly,
     ),
     ("sequence_slots", rf"-{{0,2}}\bmax[-_ ]num[-_ ]seqs\s*[=:]?\s*{NUMBER}\b", plainly),
@@ -110,6 +110,7 @@ LOADS: tuple[Rule, ...] = (
     ("of", r"\bconcurrency(?=[\s?.!]*$)", said("sequences")),
     ("of", r"最[大长](?:的)?上下文(?:长度)?|上下文(?:长度)?(?:最[大长]|多[大长少])", said("context_tokens")),
     ("of", rf"\b{MOST}\s+batch(?:[- ]?size)?\b", said("sequences")),
+    ("of", r"\bbatch[- ]?size\b(?!\s*(?:of|=|:)?\s*\d)", said("sequences")),  # without a number
     (
         "of",
         rf"\b{MOST}\s+(?:possible\s+)?{CONTEXT}\b{WINDOW}",

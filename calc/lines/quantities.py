@@ -30,7 +30,8 @@ FOUND = tuple(
 )
 # Of a card that is not named; a computer's own memory is no card's.
 MEMORY = re.compile(
-    rf"(?<!\bram )(?<!\bram: )\b{NUMBER}\s?g(?:i?b)?\b(?!\s*(?:of\s+)?(?:system |main |cpu |ddr\d )?ram\b)"
+    r"(?:(?<!\bram )(?<!\bram: )|(?=[\d.,]+\s?g(?:i?b)?\s*vram\b))(?:\b|(?<=\d[x*]))"
+    rf"{NUMBER}\s?g(?:i?b)?\b(?!\s*(?:of\s+)?(?:system |main |cpu |ddr\d )?ram\b)"
     r"(?:\s*(?:of\s+)?(?:vram|unified memory|memory|gpus?|cards?)\b)*",
     re.ASCII,
 )

@@ -5,12 +5,14 @@ from typing import Any
 
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
-from calc.lines.asking import TIMES, TRAINED, asks
+from calc.catalog.choices import SEGMENTS
+from calc.lines.asking import OF_A_RUN, TIMES, TRAINED, asks
 from calc.lines.fielding import take
 from calc.lines.layout import layout
 from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.lines.speeds import THROUGHPUT
+from calc.lines.wording import BEST, CARDS
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL, USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
@@ -27,6 +29,7 @@ HOURS_A_MONTH = 730
 RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
 READ_PER_S = 10  # tokens that a quick reader reads
+WHOLE = ("soc",)  # of these are whole computers, and no cards
 AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
 IN_A_MACHINE = {True: 2, False: 8}  # devices that are bought for one's own computer, and that are rented
 TOKENS_EACH = 20  # of a parameter
@@ -223,7 +226,9 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
         kept = limits(reader)
         if device := reader.value("accelerator"):  # of which a load needs so many
             question["rank_by"], kept = "devices", {"accelerators": [device], "devices": MOST_DEVICES}
-        elif reader.value("vendor"):
+        elif "model" in question and reader.value("price") and BEST.search(reader.line.small):
+            question["rank_by"] = "speed"
+        if not device and reader.value("vendor"):
             kept = {"buy": True, **kept, "accelerators": reader.macs()}  # nobody rents them out
         if "model" not in question:
             question["models"] = "any"
@@ -257,7 +262,11 @@ def trainable(reader: Reader) -> dict[str, object]:
 
 def limits(reader: Reader) -> dict[str, object]:
     """Return what the hardware may cost, and what stands at home."""
-    home: dict[str, object] = {"buy": True, "segments": list(AT_HOME)} if reader.value("owns") else {}
+    segments = list(AT_HOME if reader.value("owns") else SEGMENTS)
+    cards = reader.value("price") and CARDS.search(reader.line.small) and not reader.value("vendor")
+    home: dict[str, object] = {"buy": True} if reader.value("owns") else {}
+    if home or cards:
+        home["segments"] = [name for name in segments if not (cards and name in WHOLE)]
     if (price := reader.value("price")) is not None:
         return {"price": price, "buy": True, **home}
     hourly = reader.number("price_per_hour")
@@ -271,7 +280,7 @@ def limited(reader: Reader, scenario: dict[str, object]) -> dict[str, object]:
     """Return the question after the most of something."""
     of = next(str(amount.value) for amount in reader.amounts if amount.field == "of")
     if scenario.get("workload") == "training":
-        of = "sequence_tokens"
+        of = OF_A_RUN[of]
     have: dict[str, object] = {
         name: scenario.pop(name) for name in ("accelerator", "accelerators", "pcie") if name in scenario
     }

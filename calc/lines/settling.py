@@ -13,8 +13,8 @@ from calc.planner.formats import is_small
 from calc.planner.offered import COUNTS, MACHINE
 from calc.planner.question import MOST_DEVICES
 from calc.planner.wanted import recent
-from calc.planning.support import place_of
-from calc.planning.usual_engine import format_of_bits, is_served
+from calc.planning.support import place_of, what_runs
+from calc.planning.usual_engine import by_use, format_of_bits, is_served
 from calc.scenario.fields import PUBLISHED, USUAL
 from calc.scenario.model import known_architecture
 
@@ -148,12 +148,23 @@ def runs_as_published(scenario: Scenario, engine: Engine) -> bool:
 
 
 def program_of(scenario: Scenario) -> Engine | None:
-    """Return the engine of a line: the one that it names, or that people take on its devices; None for none."""
+    """Return the engine of a line: the one that it names, or that people take on its devices; None for none.
+
+    On an old card of servers it is another one than theirs if that runs no format of few bits there: llama.cpp on a P40
+    or a V100.
+    """
     engine = scenario.get("engine", USUAL)
-    if engine == USUAL:  # the one of such devices, and not the one that has the published format there
-        segment = catalog().accelerator(str(scenario["accelerator"])).segment
-        return next((program for program in catalog().engines() if segment in program.usual_on), None)
-    return None if engine == "none" else catalog().engine(str(engine))
+    if engine != USUAL:
+        return None if engine == "none" else catalog().engine(str(engine))
+    device = catalog().accelerator(str(scenario["accelerator"]))
+    usual = [program for program in by_use(catalog(), device.segment) if program.usual_on]
+    architecture, facts = known_architecture(catalog(), str(scenario["model"])), catalog()
+    for program in usual:  # and not the one that has the published format there
+        weights = facts.weights_format(format_of_bits(program, FEW_BITS, facts))
+        known = what_runs(facts=facts, engine=program, device=device, weights=weights, architecture=architecture)
+        if known.runs:
+            return program
+    return usual[0]
 
 
 def smallest(scenario: Scenario) -> object:

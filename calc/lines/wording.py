@@ -13,18 +13,23 @@ FOR_MODELS = re.compile(
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
     r"|minimum|cheapest|buy|best|serv(?:e|ing)|host(?:ing|en)?|quote|cluster|sizing|spec|rent\w*|serveurs?|servidor(?:es)?"
-    r"|grafikkarten?|carte|tarjeta|speicher|memoire|memoria)\b|显[卡存]"
+    r"|grafikkarten?|carte|tarjeta|placas?|speicher|memoire|memoria)\b|显[卡存]"
     r"|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
 )
 FOR_MEMORY = re.compile(
     r"\b(?:how much|what|minimum) (?:gpu )?(?:v?ram|memory|mem)\b"
     r"|\b(?:v?ram|memory) (?:requirements?|needs?|needed|usage|size)\b|\bv?ram (?:for|to)\b|\bv?ram\s*\??$"
-    r"|\bwie ?viel (?:v?ram|speicher)\b|\bcombien de (?:v?ram|memoire)\b"
+    r"|\bwie ?viel (?:v?ram|speicher)\b|\bcombien de (?:v?ram|memoire)\b|显存|内存|\bmemory (?:for|to)\b|\bsize\s*\??$"
 )
 BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|upgrade)\b|\$")  # beside a processor
 CHEAPEST = re.compile(
     r"\bbudget (?:for|to)\b|\bcheap(?:est|ly)?\b|\b(?:least|lowest)[ -](?:cost|price|expensive)\b|\bsave money\b"
 )
+# What it is for, of which the guide does not know which model is good at it.
+PURPOSE = re.compile(r"\b(?:agentic|assistants?|chatbots?|coding|programming|rag|roleplay)\b")
+FOR_A_PURPOSE = re.compile(rf"(?:{PURPOSE.pattern}\s*)+")
+BEST = re.compile(r"\b(?:best|fastest|beste[nrs]?|schnellste[nrs]?|mejor|meilleure?)\b")  # and not the cheapest
+CARDS = re.compile(r"\b(?:gpus?|cards?|grafikkarten?|cartes? graphiques?|tarjetas?|placas?)\b|显卡")  # and no computer
 LAST = re.compile(r"\b(?:how many|count)[\s?.!]*$")
 CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:[\s_-]*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),

@@ -11,6 +11,13 @@ from calc.catalog.records import StoredWeights, Weights
 from calc.memory.stored_weights import parameters_by_place, whole_model
 from calc.memory.weights import stage_weights_bytes, stored_bytes, stored_tensors
 
+# What the system and what else runs keep of a memory. Of eleven computers whose logs of Ollama show the total and
+# what is free, Macs left out, the middle one keeps 2.1 GiB; they keep from 0.6 of 3.8 to 8.9 of 31.1 GiB
+# (github.com/ollama/ollama/issues/7323, 10381 and 12692; github.com/atineiatte/deep-research-at-home/issues/14; logs in
+# repositories).
+SYSTEM_BYTES = 2 * 2**30
+SYSTEM_SHARE = 4  # of a small memory it keeps less: at most this part of it
+
 
 class Host(NamedTuple):
     """A machine's processor and memory, as far as they work on a model."""
@@ -22,6 +29,20 @@ class Host(NamedTuple):
     memory_bytes: int | None  # None: not stated, and not checked
     source: str
     pinned: bool = False  # what stands in its memory is read into pinned memory, not mapped from its file
+
+    @property
+    def usable_bytes(self) -> int | None:
+        """What its system leaves of its memory to a model; None where the memory is not stated."""
+        return None if self.memory_bytes is None else left_by_system(self.memory_bytes)
+
+
+def left_by_system(memory_bytes: int) -> int:
+    """Return what a host's system leaves of its memory to a model, in bytes.
+
+    >>> left_by_system(8 * 2**30) == 6 * 2**30, left_by_system(4 * 2**30) == 3 * 2**30
+    (True, True)
+    """
+    return memory_bytes - min(SYSTEM_BYTES, memory_bytes // SYSTEM_SHARE)
 
 
 class Placement(NamedTuple):

@@ -175,7 +175,7 @@ def make_case(
     load = stage_load(demand=demand, stage=stage, layout=layout)
     visible = None if accelerator is None else visible_bytes(accelerator, engine)
     if placement.alone:
-        visible = host.memory_bytes if host else None
+        visible = host.usable_bytes if host else None
     return Case(
         demand=demand,
         layout=layout,

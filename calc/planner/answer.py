@@ -13,7 +13,7 @@ from calc.planner.candidates import places
 from calc.planner.devices import Devices
 from calc.planner.need import Share
 from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_second, writes
-from calc.planner.question import Question, own_price, read_question
+from calc.planner.question import OF_A_RUN, Question, own_price, read_question
 from calc.planner.ranking import OF_SPEED
 from calc.planner.search import Search
 from calc.planner.steps import Steps, finished
@@ -63,7 +63,7 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
 
 def searching(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option], int]]:
     """Look for the best options, and count what is tried."""
-    if question.trains and question.of != "sequence_tokens":
+    if question.trains and question.of not in OF_A_RUN:
         from calc.planner.training import best_training  # most questions ask of no training run
 
         return (yield from best_training(question, facts))

@@ -33,10 +33,10 @@ def is_beside(question: Question, accelerator: Accelerator, engine: str) -> bool
 
 
 def memory_of(question: Question, facts: Catalog) -> int:
-    """Return the bytes of the memory that a question gives the host of its devices."""
+    """Return the bytes that a model gets of the memory that a question gives the host of its devices."""
     device = facts.accelerator(str(question.have["accelerator"]))
     host = stated_host(question.have["host"], lambda: usual_processor(facts, device, 0), facts)[0]
-    return host.memory_bytes or 0
+    return host.usable_bytes or 0
 
 
 def divided(scenario: dict[str, object], facts: Catalog) -> dict[str, object] | Miss:

@@ -21,9 +21,9 @@ def read_host_alone(have: Mapping[str, object], facts: Catalog) -> Accelerator:
         if name != "host":
             raise ScenarioError(f"have.{name}", "needs have.accelerator: of which device?")
     host = stated_host(have["host"], lambda: usual_processor(facts, None, 0), facts)[0]
-    if host.memory_bytes is None:
+    if host.usable_bytes is None:
         raise ScenarioError("have.host.memory", "is needed where a processor works alone: what fits in how much?")
-    memory = Fact(value=host.memory_bytes, unit="GiB", basis="", source=host.source, checked="", note="")
+    memory = Fact(value=host.usable_bytes, unit="GiB", basis="", source=host.source, checked="", note="")
     return Accelerator(
         id="",
         name=host.name,

@@ -235,7 +235,7 @@ class Inspection(Ranking):
             return does_not_run(serving.engine.id, works)
         case, runtime = serving.fullest(read.demand, read.layout)
         if not serving.fits_host(read.demand):
-            known = (read.host.memory_bytes if read.host else None) or 0
+            known = (read.host.usable_bytes if read.host else None) or 0
             return short(serving.host_bytes(read.demand) - known, known, "of the host's memory")
         if not (read.most or runtime.fits or runtime.capacity is None):
             return short(runtime.device - runtime.capacity, runtime.capacity)

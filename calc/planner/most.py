@@ -11,7 +11,7 @@ from calc.planner.candidates import placed
 from calc.planner.formats import ways
 from calc.planner.offered import counts, devices, owned
 from calc.planner.options import Miss, Option
-from calc.planner.question import Question
+from calc.planner.question import OF_A_RUN, Question
 from calc.planner.search import Search
 from calc.planner.steps import Steps
 from calc.planner.surer import likely_fits
@@ -23,12 +23,12 @@ from calc.question import read_asked
 from calc.scenario.reader import Reader, whole
 
 MOST_SEQUENCES = 2**16
-FIELD = {"sequences": "sequences", "users": "concurrency", "sequence_tokens": "sequence_tokens"}
+FIELD = {"sequences": "sequences", "users": "concurrency", **{name: name for name in OF_A_RUN}}
 TAKEN = {  # fields that are what is asked for
     "context_tokens": ("context_tokens", "prompt_tokens"),
     "sequences": ("sequences", "concurrency"),
     "users": ("sequences", "concurrency"),
-    "sequence_tokens": ("sequence_tokens",),
+    **{name: (name,) for name in OF_A_RUN},
 }
 
 
@@ -99,7 +99,7 @@ def output_tokens(question: Question) -> int:
 def most(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Option], int]]:
     """Look for the option with the most of what is asked for, of training one by each method, and count those tried."""
     check(question)
-    training = question.of == "sequence_tokens"
+    training = question.of in OF_A_RUN
     accelerator = owned(question, facts)
     count = counts(question, accelerator)[0]
     own, model = devices(question, facts, accelerator).times(count), question.models[0]

@@ -21,8 +21,9 @@ WORKLOADS = ("inference", TRAINING)
 WANTS = ("models", "hardware", "layout", "limit")
 RANKS = ("cost", "speed", "latency", "energy", "devices", "margin", "size")
 USUAL_RANK = {"models": "size", "hardware": "cost", "layout": "speed", "limit": "size"}
-OF = ("context_tokens", "sequences", "users", "model", "sequence_tokens", "training_tokens")
-OF_TRAINING = ("model", "sequence_tokens", "training_tokens")
+OF = ("context_tokens", "sequences", "users", "model", "sequence_tokens", "micro_batch", "training_tokens")
+OF_A_RUN = ("sequence_tokens", "micro_batch")  # of one model, method by method
+OF_TRAINING = ("model", *OF_A_RUN, "training_tokens")
 OWN = ("want", "have", "model", "models", "weights", "engine", "need", "limits", "account", "of", "rank_by", "count")
 LIMITS = (
     "price",
@@ -149,7 +150,7 @@ def read_of(given: Mapping[str, object], want: str) -> str:
         raise ScenarioError("of", 'does not apply: only want "limit" asks for the most of something')
     of = one_of(given["of"], "of", OF) if want == "limit" else ""
     trains = given.get("workload") == TRAINING
-    if of and not trains and of in ("sequence_tokens", "training_tokens"):
+    if of and not trains and of in (*OF_A_RUN, "training_tokens"):
         raise ScenarioError("workload", f'must be "training": the most {of} are asked of a training run')
     if of and trains and of not in OF_TRAINING:
         raise ScenarioError("of", f"must be one of {', '.join(OF_TRAINING)} for training, not {of}")

@@ -13,6 +13,7 @@ from calc.units import show_count
 SURER = {  # what makes an option sure that is tight, in words
     "context_tokens": "texts of {} tokens",
     "sequence_tokens": "sequences of {} tokens",
+    "micro_batch": "batches of {}",
     "sequences": "{} sequences",
     "concurrency": "{} requests",
 }

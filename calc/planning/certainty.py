@@ -33,7 +33,7 @@ def spread_of(served: Served, room: int) -> tuple[int, int]:
 def capacity_of(served: Served) -> int | None:
     """Return the memory of the fullest device, or of a host that works alone; None where nobody says it."""
     alone = served.serving.host if served.serving.placement.alone else None
-    return alone.memory_bytes if alone else served.runtime.capacity
+    return alone.usable_bytes if alone else served.runtime.capacity
 
 
 def bytes_left(served: Served) -> int | None:

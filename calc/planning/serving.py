@@ -206,12 +206,12 @@ class Serving:
     def missing(self, demand: Demand, layout: Layout, fullest: Runtime | None = None) -> int:
         """Return the bytes missing on the fullest device, or on the host if more are missing there."""
         device = (fullest or self.fullest_of(self.runtimes(demand, layout))[1]).missing
-        known = self.host.memory_bytes if self.host else None
+        known = self.host.usable_bytes if self.host else None
         return device if known is None else max(device, self.host_bytes(demand) - known)
 
     def fits_host(self, demand: Demand) -> bool:
         """Return whether the host has the memory for what stays in it, as far as its memory is stated."""
-        known = self.host.memory_bytes if self.host else None
+        known = self.host.usable_bytes if self.host else None
         return known is None or self.host_bytes(demand) <= known
 
     def fits(self, demand: Demand, layout: Layout) -> bool:

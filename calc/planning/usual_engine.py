@@ -60,13 +60,17 @@ def of_device(*, facts: Catalog, engine: str, place: Place | None) -> str:
     return fact.runs if fact is not None else ""
 
 
+def by_use(facts: Catalog, segment: str) -> list[Engine]:
+    """Return the engines in the order in which people take them on devices of a segment."""
+    return sorted(facts.engines(), key=lambda engine: (segment not in engine.usual_on, not engine.usual_on))
+
+
 @lru_cache(maxsize=4096)
 def first_engine(
     *, facts: Catalog, place: Place, formats: tuple[str, ...], family: str, caches: tuple[str, ...]
 ) -> str | None:
     """Return the first engine that is known to run it, in the order in which people take them on a device."""
-    engines = sorted(facts.engines(), key=lambda engine: (place.segment not in engine.usual_on, not engine.usual_on))
-    for engine in engines:
+    for engine in by_use(facts, place.segment):
         if known_runs(facts=facts, engine=engine.id, place=place, formats=formats, family=family, caches=caches).runs:
             return engine.id
     return None

@@ -189,10 +189,11 @@ def host_warnings(reader: Reader, host: Host, placement: Placement, host_bytes: 
     if placement.on_host and "host" in reader.defaults:
         message = f"the host is taken to have a {host.name}, whose memory gives {host.bandwidth / 1e9:,.0f} GB/s"
         found.append(Warn("host-assumed", f"{message}; host says otherwise", "host", INFO))
-    if isinstance(host_bytes, int) and host.memory_bytes is not None and host_bytes > host.memory_bytes:
-        message = f"{show_gib(host_bytes)} stay in the host's memory, which has {show_gib(host.memory_bytes)}: "
+    usable = host.usable_bytes
+    if isinstance(host_bytes, int) and usable is not None and host_bytes > usable:
+        message = f"{show_gib(host_bytes)} stay in the host's memory, of which its system leaves {show_gib(usable)}: "
         message += "what is mapped is read from the disk again with every token, and read as a whole "
         message += "(--load-mode none) it does not start"
-        sizes = (host_bytes, host.memory_bytes)
+        sizes = (host_bytes, usable)
         found.append(Warn("host-memory-short", message, "host.memory", WRONG, sizes_bytes=sizes))
     return found

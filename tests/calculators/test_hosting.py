@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from calc import ScenarioError
 from calc.calculators import hosting
 from calc.calculators.page import CALCULATORS
 from calc.calculators.rendering import asked_words
@@ -59,9 +62,9 @@ def test_caches_that_pause_have_a_room() -> None:
 
 
 def test_a_small_host_is_said() -> None:
-    """16 GiB of experts do not stay in 8."""
+    """16 GiB of experts do not stay in 8, of which the system leaves 6."""
     said = answer(**MIXTURE, experts_on_host="48", host_memory="8")
-    assert "It does not fit into the host's memory" in said and "8.00 GiB" in said
+    assert "It does not fit into the host's memory" in said and "its system leaves" in said and "6.00 GiB" in said
 
 
 def test_a_processor_alone_is_named_and_no_card_that_is_not_used() -> None:
@@ -72,3 +75,9 @@ def test_a_processor_alone_is_named_and_no_card_that_is_not_used() -> None:
     shown = found.render(report)
     assert "4090" not in asked_words(report) and asked_words(report).endswith("EPYC 9554")
     assert "Memory of the host, by part" in shown and "Used of the host" in shown
+
+
+def test_a_processor_alone_needs_its_memory() -> None:
+    """Who empties the field is told so: without it nothing says what fits."""
+    with pytest.raises(ScenarioError, match="host_memory"):
+        answer(**MIXTURE, gpu_layers="0", host_memory="")

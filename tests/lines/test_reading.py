@@ -29,7 +29,6 @@ MISREAD = frozenset(
         "rental cost llama 70b for 10 users per month",
         "96 DGX-A100 (8X40G) training 130B on 400B tokens how long",
         "llama 70b across 3 gpus 24+24+12",
-        "unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF:UD-Q4_K_XL 3090 64k",
         "orange pi 5 16gb llama 3.2 3b",
         "gemma3n e4b phone 8gb",
         "embed 100M chunks w/ qwen3-embedding-0.6b, how many l4 to finish in a week",

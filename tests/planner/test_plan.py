@@ -813,7 +813,7 @@ def test_a_processor_works_alone(rank: str) -> None:
     found = {option["scenario"]["model"]: option for option in answer["options"]}
     values = [ranked_alone(option, rank) for option in answer["options"] if option["chance"] >= SURE]
     assert values == sorted(values, reverse=True)
-    room, checked = 64 * 2**30, 0
+    room, checked = 62 * 2**30, 0  # less what the system keeps
     for model in some_models(20):
         report: Any = estimate({**HOST, "gpu_layers": 0, "engine": "llama.cpp", "model": model, "context_tokens": 2048})
         left = room - report["memory"]["device_bytes"]
