@@ -4,7 +4,6 @@
 FRAMEWORKS = {
     "axolotl": "axolotl",
     "axolotl_602": "axolotl",
-    "axolotl_examples": "axolotl",
     "chenyaofo": "deepspeed",
     "crusoe": "torchtitan",
     "deepspeed_sdma": "deepspeed",
