@@ -103,14 +103,10 @@ def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | N
     if plan.layout.pipeline > 1 and plan.accumulation < plan.layout.pipeline:
         message = f"{plan.accumulation} micro-batches leave stages idle; {plan.layout.pipeline} or more fill them"
         found.append(Warn("pipeline-bubble", message, "gradient_accumulation"))
-    mixed = any(k.recurrence is not None for k in plan.architecture.kinds)
-    if mixed:
-        message = "activations of recurrent layers are estimated from their width, not from each operation"
-        found.append(Warn("activations-approximate", message, "model", INFO))
     if not plan.choices.flash and plan.tokens > 4096:
         message = "eager attention keeps the scores of every pair of tokens; flash keeps none"
         found.append(Warn("scores-kept", message, "attention"))
-    found += kernel_warnings(plan)
+    found += [*model_warnings(plan), *kernel_warnings(plan)]
     if accelerator is not None:
         found += hardware_warnings(plan, accelerator)
     return found
@@ -124,6 +120,23 @@ def habits(plan: Plan) -> Warn:
         f"ranks share them after {'the last' if plan.reduced_last else 'each'} micro-batch, and batches have one length"
     )
     return Warn("framework-not-named", message, "framework", INFO)
+
+
+def model_warnings(plan: Plan) -> list[Warn]:
+    """Return what of a model is counted roughly or not at all."""
+    found = []
+    if any(kind.recurrence is not None for kind in plan.architecture.kinds):
+        message = "activations of recurrent layers are estimated from their width, not from each operation"
+        found.append(Warn("activations-approximate", message, "model", INFO))
+    if plan.architecture.alone is not plan.architecture:
+        message = (
+            "sequences are counted as text: pictures and sounds pass the model's tower first, whose activations and "
+            "time come on top, and what it makes of them stands among the tokens"
+        )
+        if plan.adapters is None:
+            message += "; its weights are counted as trained, which LLaMA-Factory and ms-swift freeze by default"
+        found.append(Warn("towers-not-counted", message, "sequence_tokens"))
+    return found
 
 
 def kernel_warnings(plan: Plan) -> list[Warn]:

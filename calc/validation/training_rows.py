@@ -96,6 +96,7 @@ NOTES: dict[str, dict[str, object]] = {
     "logits let go": {"keep_logits": False},
     "sums of gradients in BF16": {"gradient_dtype": "bf16"},
     "gradients wait whole, in FP32": {"gradient_reduction": "last", "gradient_dtype": "fp32"},
+    "gradients reduced with each micro-batch": {"gradient_reduction": "each"},
 }
 COMMONEST = "transformers"
 # What a scenario may say of the ways of a framework, beside its name.

@@ -238,6 +238,7 @@ def test_the_contract_page_names_every_field_of_training() -> None:
         ({"padding_mask": True}, "mask-multiplies"),
         ({"method": "lora", "precision": "bf16", "adapter_dtype": "fp32"}, "adapters-wide"),
         ({"varied_lengths": True, "micro_batch": 2}, "padding-not-counted"),
+        ({"model": "qwen2.5-vl-7b", "method": "lora"}, "towers-not-counted"),
         ({"model": "qwen3-30b-a3b", "method": "qlora", "framework": "trl"}, "experts-not-quantized"),
         ({"precision": "fp8-mixed", "accelerator": "a100-sxm-80gb"}, "format-not-native"),
         ({"parallelism": {"tensor": 2}, "accelerator": "rtx-4090"}, "tensor-over-pcie"),

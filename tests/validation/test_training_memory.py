@@ -11,7 +11,7 @@ from calc.validation.training_sources import IMPOSSIBLE
 
 # Median error by source, rounded up. In torchao's runs hardly a block is unused; what others leave is expected of them.
 MEDIANS = {
-    "axolotl": 0.13,
+    "axolotl": 0.14,
     "crusoe": 0.03,
     "fms": 0.07,
     "guide_h200": 0.01,
@@ -52,9 +52,9 @@ def test_ranges_hold_what_they_promise(scores: list[Score]) -> None:
         assert covered is not None and 0.8 <= covered <= 0.93
     few = [name for name, group in by(scores, "source").items() if (line(name, group).covered or 0) < 0.7]
     # Half of Axolotl's rows are mixtures in 4 bits and figures of other releases; of DLRover's adapters
-    # and Unsloth of 2024 the residuals tell; the others are two to five rows.
-    told = ["axolotl", "dlrover", "llama_recipes_41", "llamafactory_wiki_unsloth", "titan_dsv3", "torchao_pretraining"]
-    assert few == [*told, "trl_long_context", "unsloth_428_hf"]
+    # the residuals tell; the others are two to five rows.
+    told = ["axolotl", "dlrover", "llama_recipes_41", "llamafactory_wiki_unsloth", "torchao_pretraining"]
+    assert few == [*told, "trl_long_context"]
 
 
 def test_sources_count_alike(scores: list[Score]) -> None:
