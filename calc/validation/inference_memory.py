@@ -81,15 +81,19 @@ def scenario_of(row: Row) -> dict[str, Any]:
         tensor = 1  # device_map places whole layers
     if one_buffer(row):
         devices = 1
-    found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
+    experts = tensor if "--enable-expert-parallel" in row["notes"] else 1
+    found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1), "expert": experts}
     found["sequences"] = number(row, "batch") or 1
     prompt, output, context = (number(row, name) for name in ("input_len", "output_len", "ctx"))
     if prompt:
         found |= {"prompt_tokens": prompt, "output_tokens": output}
     elif context:
         found["context_tokens"] = context
-    if row["kv_dtype"] in ("int8", "fp8"):
+    if row["kv_dtype"] in ("int8", "fp8", "q4_0"):
         found["kv_cache"] = row["kv_dtype"]
+    method, _, drafted = row["speculation"].partition(" ")
+    if method:  # "mtp 3": three tokens by multi-token prediction
+        found["speculation"] = {"method": method, "tokens": int(drafted)}
     return found | engine_fields(row, engine)
 
 
