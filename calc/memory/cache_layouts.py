@@ -17,7 +17,7 @@ from calc.memory.recurrent_state import state_bits
 CELLS = 256  # llama.cpp allocates cells in multiples of it
 FP32_BYTES = 4
 PAGE_TOKENS = 16  # of a vLLM block, unless layers with states need larger ones
-STATE_BLOCKS = 2  # of a sequence, for states: the one in use, and one that is prepared
+STATE_BLOCKS = 2  # of a sequence, for states: the one in use, and one that is kept for others that begin alike
 NEARLY_EQUAL = 1.25  # vLLM pads the fewer layers of one kind if there are nearly as many as of the other
 
 
@@ -146,13 +146,14 @@ def vllm_pages(
     tensor_parallel: int = 1,
     drafting: tuple[tuple[TokenCache, int], ...] = (),
     drafted: int = 0,
+    kept: int = STATE_BLOCKS,
 ) -> Pages:
     """Return how vLLM lays out the caches of a stage, with those of layers that are `drafting`.
 
     Pages of all layers have one size. Where some layers keep states, it is the size of theirs, and a block of attention
     holds as many tokens as fill it, in whole blocks of 16. Layers of one kind form groups of as many layers as the
-    rarest kind has. A sequence takes two blocks of each group with states, and one for each of the tokens that are
-    `drafted`; a convolution keeps these tokens as well.
+    rarest kind has. Of each group with states a sequence has as many blocks as are `kept`, and one for each of the
+    tokens that are `drafted`; a convolution keeps these tokens as well.
     Source: vLLM, v1/core/kv_cache_utils.py, v1/kv_cache_interface.py and model_executor/models/config.py.
     """
     counts: dict[TokenCache | None, int] = dict(drafting)  # layers with each cache; None: with states
@@ -177,7 +178,7 @@ def vllm_pages(
     shared = most if most < NEARLY_EQUAL * fewest else fewest
     groups: list[int] = []
     for cache, count in counts.items():
-        blocks = STATE_BLOCKS + drafted
+        blocks = kept + drafted
         if cache is not None:
             blocks = vllm_blocks(cache, context_tokens, batched_tokens, page_bytes // entries[cache])
         groups += [blocks] * -(-count // shared)

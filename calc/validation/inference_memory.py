@@ -14,6 +14,7 @@ from calc.validation.inference import (
     accelerator_of,
     model_of,
     number,
+    trusted,
     weights_of,
 )
 from calc.validation.printing import print_scores
@@ -66,6 +67,7 @@ PARTS = {
 
 def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row; raises SkipError with the reason where there is none."""
+    trusted(row)
     engine = ENGINES.get(row["engine"])
     if engine is None:
         raise SkipError(f"engine {row['engine']} is not one of the contract's")

@@ -60,13 +60,13 @@ def test_a_pool_too_small_for_one_text_does_not_fit() -> None:
 def test_what_drafts_has_pages_too() -> None:
     """Qwen3.6 27B on two cards (club-3090 #642): 11.05 GiB of blocks of 1,600 tokens in 17 layers are 623,873 tokens.
 
-    One text takes 164 of 426 blocks, and five of each of three groups of states: one in use, one prepared, three for
-    the drafted tokens.
+    One text takes 164 of 426 blocks, and five of each of three groups of states: one in use, one that is kept for texts
+    that begin alike, as was asked of 0.24 and is usual since 0.26.1, and three for the drafted tokens.
     """
     asked = {
         "model": "qwen3.6-27b",
         "engine": "vllm",
-        "engine_version": "0.24.0",
+        "engine_version": "0.27.1",
         "accelerator": "rtx-3090",
         "weights": "gptq-int4",
         "parallelism": {"tensor": 2},
@@ -82,6 +82,22 @@ def test_what_drafts_has_pages_too() -> None:
 def test_two_steps_are_in_flight_since_they_overlap() -> None:
     """Muse Glimmer's windows of 2,048 tokens keep the tokens of two steps under 0.27, of one under 0.25."""
     asked = {"model": "muse-glimmer-30b", "engine": "vllm", "accelerator": "mi300x", "context_tokens": 131_072}
-    pools = [estimate(asked | {"engine_version": version})["memory"] for version in ("0.25.0", "0.27.0")]  # type: ignore[index]
+    pools = [estimate(asked | {"engine_version": version})["memory"] for version in ("0.25.0", "0.27.0")]
     one, two = (pool["kv_pool_tokens"] / pool["kv_pool_bytes"] for pool in pools)  # type: ignore[index]
     assert two / one == pytest.approx((8192 + 3 * 641) / (8192 + 3 * 1153), rel=0.001)
+
+
+def test_states_are_kept_for_texts_that_begin_alike_since_it_is_usual() -> None:
+    """Qwen3.5 27B under 0.19 (vLLM #40691): 33.04 texts in 1,487 blocks, 42 of each with three groups of one state."""
+    asked = {
+        "model": "qwen3.5-27b",
+        "weights": "bf16",
+        "engine": "vllm",
+        "accelerator": "h20-141gb",
+        "context_tokens": 32_768,
+    }
+    block = 784 * 16 * 4096
+    for version, each in (("0.19.0", 45), ("0.27.0", 48)):
+        memory: Any = estimate(asked | {"engine_version": version})["memory"]
+        blocks = memory["kv_pool_bytes"] // block
+        assert memory["kv_pool_tokens"] == blocks * 32_768 // each

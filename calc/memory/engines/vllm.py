@@ -6,7 +6,7 @@ from calc.catalog.records import Accelerator, Engine
 from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.device_sizes import by_size
 from calc.memory.engines.vllm_experts import expert_padding, expert_workspace, passing_rows
-from calc.memory.engines.vllm_graphs import graph_amount, sets_graphs_aside
+from calc.memory.engines.vllm_graphs import graph_amount, set_aside
 from calc.memory.engines.vllm_latent import latent_amount
 from calc.memory.engines.vllm_pages import block_bytes, reading_bytes
 from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
@@ -84,8 +84,7 @@ def start_of(case: Case) -> Start:
 
     def start(sequences: int) -> Start:
         step = step_amounts(case, sequences)
-        inside = [*step.profile, *step.links, *([step.graphs] if sets_graphs_aside(case) else [])]
-        fixed = weights + case.budget.beside + total(inside)
+        fixed = weights + case.budget.beside + total(step.inside) + set_aside(case, step.graphs.bytes)
         more = max(sequences - case.sequences, 0) if case.engine.keeps_states_apart else 0
         apart = more * case.load.state
         return Start(sequences, weights, cache, step, fixed=fixed, limit=limit, apart=apart, reading=reading)
@@ -228,9 +227,14 @@ class StepAmounts(NamedTuple):
     context: Amount
 
     @property
+    def inside(self) -> list[Amount]:
+        """What is always in the share of the device."""
+        return [*self.profile, *self.links]
+
+    @property
     def all(self) -> list[Amount]:
         """All of them."""
-        return [*self.profile, *self.links, self.graphs, self.context]
+        return [*self.inside, self.graphs, self.context]
 
 
 def step_amounts(case: Case, sequences: int) -> StepAmounts:

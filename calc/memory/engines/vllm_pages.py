@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 from calc.architecture.layers import TokenCache
 from calc.architecture.stages import Stage
-from calc.memory.cache_layouts import Pages, padded, vllm_blocks, vllm_pages
+from calc.memory.cache_layouts import STATE_BLOCKS, Pages, padded, vllm_blocks, vllm_pages
 from calc.memory.runtime import Case
 
 OVERLAPPED = "0.26"  # a step is scheduled while another runs, and tokens of both keep their blocks (vLLM #47728)
+PREFIXED = "0.26.1"  # states are kept for sequences that begin alike, where nothing else is said (vLLM #50991)
 # DeepSeek V4. Source: vLLM #54703 and #44376, which print its groups, and `SlidingWindowMLASpec`.
 COMPRESSED, PACKED = "deepseek_v4", "0.24"  # its family; since when its layers' pages stand side by side in a block
 ALIGNED = 576  # bytes that pages are filled up to
@@ -62,6 +63,7 @@ def case_pages(case: Case, batched_tokens: int) -> Pages | None:
         tensor_parallel=case.layout.tensor,
         drafting=tuple(drafting),
         drafted=draft.tokens if draft else 0,
+        kept=1 if case.engine.before(PREFIXED) else STATE_BLOCKS,
     )
 
 
