@@ -5,6 +5,7 @@ of it: llama.cpp a sliding cache with room for a micro-batch, and states in FP32
 latent vector stands for.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from calc.architecture.layers import StateCache, TokenCache
@@ -16,7 +17,7 @@ from calc.memory.recurrent_state import state_bits
 CELLS = 256  # llama.cpp allocates cells in multiples of it
 FP32_BYTES = 4
 PAGE_TOKENS = 16  # of a vLLM block, unless layers with states need larger ones
-STATE_BLOCKS = 2  # of a sequence, for states: the one in use, and one that is prepared
+STATE_BLOCKS = 2  # of a sequence, for states: the one in use, and one that is kept for others that begin alike
 NEARLY_EQUAL = 1.25  # vLLM pads the fewer layers of one kind if there are nearly as many as of the other
 
 
@@ -95,12 +96,12 @@ def llama_cpp_cache_bytes(
     return full, windowed
 
 
-def past_elements(state: StateCache, tensor_parallel: int = 1) -> int:
-    """Return a rank's elements of a state without the place that a convolution has for the next token."""
+def past_elements(state: StateCache, tensor_parallel: int = 1, drafted: int = 0) -> int:
+    """Return a rank's elements of a state: a convolution has places for drafted tokens, and none for the next one."""
     first, *rest = state.shape
     first = local_heads(first, tensor_parallel)
     if state.label == "convolution" and rest:
-        rest = [rest[0] - 1]
+        rest = [rest[0] - 1 + drafted]
     for size in rest:
         first *= size
     return first
@@ -133,6 +134,7 @@ class Pages(NamedTuple):
         return self.blocks(pool_bytes) * context_tokens // needed if needed else 0
 
 
+@lru_cache(maxsize=256)  # the same for any number of sequences and any device
 def vllm_pages(
     *,
     stage: Stage,
@@ -142,21 +144,25 @@ def vllm_pages(
     value_format: NumberFormat,
     activation_bytes: int = 2,
     tensor_parallel: int = 1,
+    drafting: tuple[tuple[TokenCache, int], ...] = (),
+    drafted: int = 0,
+    kept: int = STATE_BLOCKS,
 ) -> Pages:
-    """Return how vLLM lays out the caches of a stage.
+    """Return how vLLM lays out the caches of a stage, with those of layers that are `drafting`.
 
     Pages of all layers have one size. Where some layers keep states, it is the size of theirs, and a block of attention
     holds as many tokens as fill it, in whole blocks of 16. Layers of one kind form groups of as many layers as the
-    rarest kind has. A sequence takes two blocks of each group with states.
-    Source: vLLM, v1/core/kv_cache_utils.py and model_executor/models/config.py.
+    rarest kind has. Of each group with states a sequence has as many blocks as are `kept`, and one for each of the
+    tokens that are `drafted`; a convolution keeps these tokens as well.
+    Source: vLLM, v1/core/kv_cache_utils.py, v1/kv_cache_interface.py and model_executor/models/config.py.
     """
-    counts: dict[TokenCache | None, int] = {}  # layers with each cache; None: with states
+    counts: dict[TokenCache | None, int] = dict(drafting)  # layers with each cache; None: with states
     state_bytes = 0
     for kind, count in stage.kind_counts():
         for cache in (*kind.caches, *([None] if kind.states else [])):
             counts[cache] = counts.get(cache, 0) + count
         state_bytes = max(
-            state_bytes, sum(paged_state(state, activation_bytes, tensor_parallel) for state in kind.states)
+            state_bytes, sum(paged_state(state, activation_bytes, tensor_parallel, drafted) for state in kind.states)
         )
     entries = {
         cache: entry_bytes(
@@ -172,16 +178,18 @@ def vllm_pages(
     shared = most if most < NEARLY_EQUAL * fewest else fewest
     groups: list[int] = []
     for cache, count in counts.items():
-        blocks = STATE_BLOCKS
+        blocks = kept + drafted
         if cache is not None:
             blocks = vllm_blocks(cache, context_tokens, batched_tokens, page_bytes // entries[cache])
         groups += [blocks] * -(-count // shared)
     return Pages(page_bytes, page_tokens, shared, tuple(groups))
 
 
-def paged_state(state: StateCache, activation_bytes: int, tensor_parallel: int) -> int:
+def paged_state(state: StateCache, activation_bytes: int, tensor_parallel: int, drafted: int) -> int:
     """Return a rank's bytes of a state as vLLM keeps it: a convolution without the place of the next token."""
-    return past_elements(state, tensor_parallel) * state_bits(state=state, activation_bytes=activation_bytes) // 8
+    return (
+        past_elements(state, tensor_parallel, drafted) * state_bits(state=state, activation_bytes=activation_bytes) // 8
+    )
 
 
 def vllm_blocks(cache: TokenCache, context_tokens: int, batched_tokens: int, page_tokens: int) -> int:

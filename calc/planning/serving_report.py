@@ -4,11 +4,11 @@ from math import inf
 
 from calc.catalog.records import Engine
 from calc.derivation import Part, Step
-from calc.memory.cache_layouts import vllm_pages
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.drafts_working import draft_steps
 from calc.memory.engines import run
 from calc.memory.engines.vllm import fewer_sequences, step_tokens
+from calc.memory.engines.vllm_pages import case_pages, flying_tokens
 from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Runtime
 from calc.memory.weights_working import weights_steps
 from calc.memory.working import activation_steps, adapter_steps, logit_steps
@@ -129,18 +129,10 @@ def pool_tokens(served: Served, pool: int, cache: int, *, decoding: bool = False
     that are `decoding` they keep the window alone.
     """
     case, demand = served.case, served.demand
-    caches = [kept for kind, _ in case.stage.kind_counts() for kept in kind.caches]
-    kinds = {(kept.window_tokens, kept.fixed_tokens) for kept in caches}
-    if served.serving.engine.id == "vllm" and (len(kinds) > 1 or case.budget.recurrent_state):
-        pages = vllm_pages(
-            stage=case.stage,
-            context_tokens=demand.tokens,
-            batched_tokens=1 if decoding else step_tokens(case),
-            key_format=demand.keys,
-            value_format=demand.values,
-            tensor_parallel=case.layout.tensor,
-        )
-        return pages.tokens(pool, demand.tokens)
+    if served.serving.engine.id == "vllm":
+        pages = case_pages(case, 1 if decoding else flying_tokens(case, step_tokens(case)))
+        if pages is not None:
+            return pages.tokens(pool, demand.tokens)
     alone = cache + case.saved_cache(round(case.engine.values.get("block_tokens", 1)))
     return pool * demand.tokens * case.sequences // alone if cache else 0
 

@@ -118,6 +118,7 @@ MEMORY_START = {
     "communication_buffers": 2.0**28,
     "cuda_graphs": 2.0**29,
     "cuda_graph_layer": 2.0**17,
+    "graphs_estimated": 0.5,  # of graphs that share their memory, the first two of each kind
     "allocator_slack": 0.02,
     "allocator_pass_slack": 0.5,
     "runtime_context": 2.0**29,

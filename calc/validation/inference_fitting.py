@@ -178,7 +178,7 @@ def memory_item_of(row: Row) -> Item:
         serving.engine = engine.valued(values)
         served = serve(serving, demand, question.layout, most=question.most)
         memory: dict[str, Any] = {**serving_totals(served), "parts": [part._asdict() for part in serving_parts(served)]}
-        if row["metric"] == "kv_cache_available":
+        if row["metric"] in inference_memory.POOLS:
             memory |= serving_fit(served)
         return max(inference_memory.figure_of(row, memory)[1], 1.0)
 

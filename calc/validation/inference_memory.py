@@ -14,6 +14,7 @@ from calc.validation.inference import (
     accelerator_of,
     model_of,
     number,
+    trusted,
     weights_of,
 )
 from calc.validation.printing import print_scores
@@ -66,6 +67,7 @@ PARTS = {
 
 def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row; raises SkipError with the reason where there is none."""
+    trusted(row)
     engine = ENGINES.get(row["engine"])
     if engine is None:
         raise SkipError(f"engine {row['engine']} is not one of the contract's")
@@ -81,15 +83,19 @@ def scenario_of(row: Row) -> dict[str, Any]:
         tensor = 1  # device_map places whole layers
     if one_buffer(row):
         devices = 1
-    found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
+    experts = tensor if "--enable-expert-parallel" in row["notes"] else 1
+    found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1), "expert": experts}
     found["sequences"] = number(row, "batch") or 1
     prompt, output, context = (number(row, name) for name in ("input_len", "output_len", "ctx"))
     if prompt:
         found |= {"prompt_tokens": prompt, "output_tokens": output}
     elif context:
         found["context_tokens"] = context
-    if row["kv_dtype"] in ("int8", "fp8"):
+    if row["kv_dtype"] in ("int8", "fp8", "q4_0"):
         found["kv_cache"] = row["kv_dtype"]
+    method, _, drafted = row["speculation"].partition(" ")
+    if method:  # "mtp 3": three tokens by multi-token prediction
+        found["speculation"] = {"method": method, "tokens": int(drafted)}
     return found | engine_fields(row, engine)
 
 

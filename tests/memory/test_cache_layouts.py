@@ -157,7 +157,7 @@ def test_an_estimate_under_vllm_counts_pages() -> None:
     hybrid: Any = estimate({"model": "gemma-3-27b", **asked})["memory"]
     kinds = stages(known_architecture(catalog(), "gemma-3-27b"), 1)[0]
     bf16 = catalog().number_format("bf16")
-    pages = vllm_pages(stage=kinds, context_tokens=32768, batched_tokens=8192, key_format=bf16, value_format=bf16)
+    pages = vllm_pages(stage=kinds, context_tokens=32768, batched_tokens=16384, key_format=bf16, value_format=bf16)
     assert hybrid["kv_pool_tokens"] == pages.tokens(hybrid["kv_pool_bytes"], 32768)
     plain: Any = estimate({"model": "llama-3.1-8b", **asked})["memory"]
     assert plain["kv_pool_tokens"] == plain["kv_pool_bytes"] // 131072

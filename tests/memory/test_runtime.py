@@ -80,20 +80,34 @@ def test_cuda_graphs_grow_with_layers_and_slots() -> None:
 @pytest.mark.parametrize(
     ("model", "version", "aside"),
     [
-        ("llama-3.1-8b", "0.22", True),
-        ("llama-3.1-8b", "0.24", False),
-        ("llama-3.1-8b", "0.29", True),
-        ("gemma-2-9b", "0.24", True),
-        ("gemma-2-9b", "0.26", False),
-        ("gpt-oss-20b", "0.26", True),
+        ("llama-3.1-8b", "0.22", "estimated"),
+        ("llama-3.1-8b", "0.24", "none"),
+        ("llama-3.1-8b", "0.29", "all"),
+        ("gemma-2-9b", "0.24", "estimated"),
+        ("gemma-2-9b", "0.26", "none"),
+        ("gpt-oss-20b", "0.24", "estimated"),
+        ("gpt-oss-20b", "0.26", "all"),
     ],
 )
-def test_vllm_takes_graphs_out_of_the_share(model: str, version: str, aside: bool) -> None:
-    """The cache is smaller by them from 0.21 on, but not where a second runner that took none to be there ran it."""
+def test_vllm_takes_graphs_out_of_the_share(model: str, version: str, aside: str) -> None:
+    """The cache is smaller by them from 0.21 on, but not where a second runner that took none to be there ran it.
+
+    Before 0.26 fewer bytes are set aside than they take.
+    """
+    shares = {"none": 0.0, "estimated": catalog().engine("vllm").values["graphs_estimated"], "all": 1.0}
     asked = {"model": model, "accelerator": "h100-sxm-80gb", "engine": "vllm", "memory_fraction": 0.9}
     same = [memory(**asked, engine_version=version) for version in ("0.20", version)]
-    kept = part(same[1], "cuda_graphs") if aside else 0
-    assert same[0]["kv_pool_bytes"] - same[1]["kv_pool_bytes"] == kept
+    kept = shares[aside] * part(same[1], "cuda_graphs")
+    assert same[0]["kv_pool_bytes"] - same[1]["kv_pool_bytes"] == pytest.approx(kept, abs=1)
+
+
+def test_drafted_tokens_widen_what_graphs_are_recorded_of() -> None:
+    """Two sequences of four tokens are recorded in steps of up to 16, as club-3090 #127 logs: five sizes, and four."""
+    asked = {"model": "qwen3.6-27b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "sequence_slots": 2}
+    drafting = memory(**asked, speculation={"method": "mtp", "tokens": 3})
+    added = part(drafting, "cuda_graphs") - part(memory(**asked), "cuda_graphs")
+    each = catalog().engine("vllm").values["cuda_graph_layer"]
+    assert added == pytest.approx(64 * (5 + 4 - 3 - 2) * each, abs=2)
 
 
 def test_vllm_s_share() -> None:

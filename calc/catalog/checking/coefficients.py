@@ -60,7 +60,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     "unpaged_share": ("", 1, 1.5),  # of a law of prompts whose keys lie in pages
     **dict.fromkeys(("product_most", "ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
-    **dict.fromkeys(("link_share", "state_pool_share", "state_share", "window_share"), SHARE),
+    **dict.fromkeys(("graphs_estimated", "link_share", "state_pool_share", "state_share", "window_share"), SHARE),
     **dict.fromkeys(("attention_backward", "cache_factor", "expert_factor"), FACTOR),
     "attention_factor": ("", 0.2, 50),
     **dict.fromkeys(("expert_launches", "expert_reading_factor", "weights_factor"), FACTOR),

@@ -1,16 +1,14 @@
 """vLLM: a share of the whole device; what a profiling run leaves of it becomes the cache."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
-from calc.architecture.stages import Stage
-from calc.catalog.records import Accelerator, Engine, NumberFormat
-from calc.memory.cache_layouts import vllm_pages
+from calc.catalog.records import Accelerator, Engine
 from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.device_sizes import by_size
 from calc.memory.engines.vllm_experts import expert_padding, expert_workspace, passing_rows
-from calc.memory.engines.vllm_graphs import graph_amount, sets_graphs_aside
+from calc.memory.engines.vllm_graphs import graph_amount, set_aside
 from calc.memory.engines.vllm_latent import latent_amount
+from calc.memory.engines.vllm_pages import COMPRESSED, block_bytes, reading_bytes
 from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
 from calc.memory.engines.vllm_tower import tower_amounts
 from calc.memory.runtime import (
@@ -48,7 +46,7 @@ def vllm(case: Case) -> Runtime:
         fixed=found.fixed,
         formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
         template="max({} − {} − {}, 0)",
-        room=found.sequences * state_block(case),
+        room=max(found.sequences * state_block(case), found.reading),
     )
     return runtime._replace(sequences=found.sequences)
 
@@ -63,12 +61,13 @@ class Start(NamedTuple):
     fixed: int  # bytes of its share that are no cache
     limit: int | None  # of its share; None without a device
     apart: int = 0  # of states that are set aside for sequences beyond those that are asked for
+    reading: int = 0  # of the blocks that one sequence takes while it is read
 
     def has_room(self, case: Case) -> bool:
         """Return whether one sequence fits; without a device, it does."""
         kept = self.cache + case.budget.recurrent_state + case.budget.draft_cache
         one = kept - (case.sequences - 1) * kept // case.sequences
-        return self.limit is None or self.fixed + one + self.apart <= self.limit
+        return self.limit is None or self.fixed + max(one + self.apart, self.reading) <= self.limit
 
 
 def start_of(case: Case) -> Start:
@@ -78,17 +77,17 @@ def start_of(case: Case) -> Start:
     """
     weights = case.budget.weights + expert_padding(case) + position_tables(case) + absorbed_copies(case)
     cache = case.paged_cache(case.engine.whole("block_tokens"))
-    limit = None
+    reading, limit = reading_bytes(case, step_tokens(case)), None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
         limit = int(share * case.visible)
 
     def start(sequences: int) -> Start:
         step = step_amounts(case, sequences)
-        inside = [*step.profile, *step.links, *([step.graphs] if sets_graphs_aside(case) else [])]
-        fixed = weights + case.budget.beside + total(inside)
+        fixed = weights + case.budget.beside + total(step.inside) + set_aside(case, step.graphs.bytes)
         more = max(sequences - case.sequences, 0) if case.engine.keeps_states_apart else 0
-        return Start(sequences, weights, cache, step, fixed=fixed, limit=limit, apart=more * case.load.state)
+        apart = more * case.load.state
+        return Start(sequences, weights, cache, step, fixed=fixed, limit=limit, apart=apart, reading=reading)
 
     if case.slots is not None:
         return start(case.slots)
@@ -109,29 +108,7 @@ def state_block(case: Case) -> int:
     """
     if not (case.budget.recurrent_state and case.engine.values.get("state_blocks") and case.engine.graphs):
         return 0
-    demand = case.demand
-    return paged_block(
-        stage=case.stage,
-        keys=demand.keys,
-        values=demand.values,
-        activation_bytes=demand.activation_bytes,
-        ranks=case.layout.tensor,
-    )
-
-
-@lru_cache(maxsize=256)  # the same for any number of sequences and any device
-def paged_block(*, stage: Stage, keys: NumberFormat, values: NumberFormat, activation_bytes: int, ranks: int) -> int:
-    """Return the bytes of a block of a stage's cache in all layers of a group."""
-    pages = vllm_pages(
-        stage=stage,
-        context_tokens=1,
-        batched_tokens=1,
-        key_format=keys,
-        value_format=values,
-        activation_bytes=activation_bytes,
-        tensor_parallel=ranks,
-    )
-    return pages.page_bytes * pages.shared_layers
+    return block_bytes(case)
 
 
 def fewer_sequences(case: Case, runtime: Runtime) -> int | None:
@@ -250,9 +227,14 @@ class StepAmounts(NamedTuple):
     context: Amount
 
     @property
+    def inside(self) -> list[Amount]:
+        """What is always in the share of the device."""
+        return [*self.profile, *self.links]
+
+    @property
     def all(self) -> list[Amount]:
         """All of them."""
-        return [*self.profile, *self.links, self.graphs, self.context]
+        return [*self.inside, self.graphs, self.context]
 
 
 def step_amounts(case: Case, sequences: int) -> StepAmounts:
@@ -276,7 +258,9 @@ def driver_amount(case: Case) -> Amount:
 
 def links_amounts(case: Case) -> list[Amount]:
     """Return what is outside of the allocator while a step runs: workspaces, and the buffers of collectives."""
-    found = [constant(case, "workspaces", "Workspaces of kernels", "workspaces")]
+    compressed = case.stage.architecture.family == COMPRESSED and "workspaces_compressed" in case.engine.values
+    workspaces = "workspaces_compressed" if compressed else "workspaces"
+    found = [constant(case, "workspaces", "Workspaces of kernels", workspaces)]
     if case.layout.tensor * case.layout.pipeline > 1:
         found.append(constant(case, "communication_buffers", "Buffers of collectives", collectives(case)))
     return found

@@ -4,31 +4,36 @@ from calc.memory.engines.vllm_tower import tower_of
 from calc.memory.runtime import Amount, Case, constant
 
 UNTIL = "0.29"  # the second runner of models took no graphs to be there before it
+SMALL = "0.26"  # before it, fewer bytes were set aside for graphs than they take
 
 
-def sets_graphs_aside(case: Case) -> bool:
-    """Return whether graphs are counted in the share before the cache is sized: from 0.21 on, but for one runner's."""
+def set_aside(case: Case, graphs: int) -> int:
+    """Return what the share has for graphs when the cache is sized: from 0.21 on, and nothing under one runner."""
     engine, architecture = case.engine, case.stage.architecture
     if not engine.values["graphs_in_share"]:
-        return False
+        return 0
     plain = not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage))
     since = engine.second_runner.get(architecture.family) or engine.second_runner.get("dense")
-    return not (plain and since and engine.before(UNTIL) and not engine.before(since))
+    if plain and since and engine.before(UNTIL) and not engine.before(since):
+        return 0
+    return round(graphs * engine.values["graphs_estimated"]) if engine.before(SMALL) else graphs
 
 
 def graph_amount(case: Case, sequences: int) -> Amount:
     """Return the CUDA graphs: what all share, and the nodes of each layer in each of them.
 
     Graphs are captured for pieces of steps of up to twice as many tokens as sequences may run, and whole for decoding
-    steps of as many; of no more than 512 either way, or what a scenario lets it record. Source: vLLM's
-    `_set_cudagraph_sizes`.
+    steps of as many; of no more than 512 either way, or what a scenario lets it record. Where tokens are drafted, a
+    sequence has all of them in a step. Source: vLLM's `_set_cudagraph_sizes`.
     """
     shared = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
     each = case.engine.values.get("cuda_graph_layer")
     if not each:
         return shared
     layers, most = case.stage.last - case.stage.first, case.engine.whole("captured_sequences")
-    graphs = captured(min(2 * sequences, most)) + captured(min(sequences, most))
+    draft = case.demand.draft
+    tokens = sequences * (1 + draft.tokens if draft else 1)
+    graphs = captured(min(2 * tokens, most)) + captured(min(tokens, most))
     return shared._replace(
         bytes=shared.bytes + round(layers * graphs * each),
         formula=r"M_{\text{shared}} + L \cdot n_{\text{graphs}} \cdot M_{\text{layer}}",
