@@ -89,7 +89,8 @@ def passes_of(
     part = None
     if host is not None and placement.on_host:
         law, crossed = processor_law(host, values), crossings(demand, placement)
-        part = HostPart(models=away, law=law, crossings=crossed, pinned=host.pinned)
+        spread = values.get("expert_spread", 0.0)
+        part = HostPart(models=away, law=law, crossings=crossed, pinned=host.pinned, spread=spread)
     passes = Passes(
         demand, layout, model, found, schedule=schedule, host=part, name=accelerator.id if accelerator else ""
     )

@@ -118,6 +118,7 @@ BOUNDS: dict[str, Bound] = {
     "chunk_over_ranks": ("", 0, 1),
     "prompt_graphs": ("", 0, 1),
     **dict.fromkeys(("copy_factor", "emulated_factor"), ("", 1, 10)),
+    "expert_spread": ("", 0, 5),
     "crossing_s": ("seconds", 0, 1e-3),
     "key_walk_s": ("seconds", 0, 1e-6),
     "processor_read_share": SHARE,
