@@ -35,7 +35,7 @@ def experts_reached(experts: int, active: float, tokens: float, spread: float) -
     normal = NormalDist()
     loads = [exp(spread * normal.inv_cdf((i + 0.5) / experts)) for i in range(experts)]
     each = active / sum(loads)
-    return sum(1.0 - (1.0 - min(each * load, 1.0)) ** tokens for load in loads)
+    return float(sum(1.0 - (1.0 - min(each * load, 1.0)) ** tokens for load in loads))
 
 
 def expert_tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:
