@@ -64,7 +64,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("attention_backward", "cache_factor", "expert_factor"), FACTOR),
     "attention_factor": ("", 0.2, 50),
     **dict.fromkeys(("expert_launches", "expert_reading_factor", "weights_factor"), FACTOR),
-    "matrix_factor": ("", 0.2, 16),  # FP32 in place of matrix units has an eighth of their rate
+    "matrix_factor": ("", 0.2, 40),  # threads in place of matrix units have an eighth of their rate
     **dict.fromkeys(("attention_launches", "pointwise_kernels", "product_launches"), KERNELS),
     **dict.fromkeys(
         ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "slots", "latent_head"),
