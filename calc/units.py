@@ -42,6 +42,7 @@ UNITS: dict[str, tuple[str, float]] = {
     "TensorCores": ("count", 1),
     "NeuronCores": ("count", 1),
     "MMEs": ("count", 1),
+    "dies": ("count", 1),
 }
 
 

@@ -1,5 +1,9 @@
 """Which experts of a mixture a batch of tokens reaches, and so which parameters one forward pass reads."""
 
+from functools import lru_cache
+from math import exp
+from statistics import NormalDist
+
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_active, parameters_total
 from calc.architecture.tensors import Tensor
@@ -16,6 +20,22 @@ def experts_touched(*, experts: int, active: int, tokens: int) -> float:
     (2.0, 3.5)
     """
     return experts * (1 - (1 - active / experts) ** tokens)
+
+
+@lru_cache(maxsize=1024)
+def experts_reached(experts: int, active: float, tokens: float, spread: float) -> float:
+    r"""Return how many of a layer's experts the tokens of one text are expected to reach.
+
+    $\sum_i 1 - (1 - p_i)^B$ with loads $p_i$ that add up to $k$ and lie on a lognormal distribution, whose
+    logarithms have a standard deviation of `spread`: the tokens of a text are alike.
+
+    >>> round(experts_reached(128, 4, 512, 2.25)), round(experts_reached(128, 4, 512, 0.0))
+    (83, 128)
+    """
+    normal = NormalDist()
+    loads = [exp(spread * normal.inv_cdf((i + 0.5) / experts)) for i in range(experts)]
+    each = active / sum(loads)
+    return float(sum(1.0 - (1.0 - min(each * load, 1.0)) ** tokens for load in loads))
 
 
 def expert_tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:

@@ -23,6 +23,7 @@ from calc.catalog.records import (
     Mixture,
     Model,
     NumberFormat,
+    Packaged,
     Price,
     Processor,
     Protocol,
@@ -157,7 +158,10 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
     }
     names = ("aliases", "usual_on", "formats", "drafters", "window_pools")
     lists: Entry = {name: tuple(entry.get(name, ())) for name in names}  # type: ignore[arg-type]
-    eras = tuple(Era(**era) for era in entry.get("eras", ()))  # type: ignore[attr-defined]
+    eras = tuple(
+        Era(**{**era, "packaged": Packaged(**era["packaged"]) if "packaged" in era else None})
+        for era in entry.get("eras", ())  # type: ignore[attr-defined]
+    )
     towers = {name: TowerBudget(**budget) for name, budget in entry.get("towers", {}).items()}  # type: ignore[attr-defined]
     backends = {maker: tuple(names) for maker, names in entry.get("backends", {}).items()}  # type: ignore[attr-defined]
     head = {**entry, **lists, "coefficients": coefficients, "eras": eras, "towers": towers, "backends": backends}

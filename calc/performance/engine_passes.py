@@ -89,7 +89,8 @@ def passes_of(
     part = None
     if host is not None and placement.on_host:
         law, crossed = processor_law(host, values), crossings(demand, placement)
-        part = HostPart(models=away, law=law, crossings=crossed, pinned=host.pinned)
+        spread = values.get("expert_spread", 0.0)
+        part = HostPart(models=away, law=law, crossings=crossed, pinned=host.pinned, spread=spread)
     passes = Passes(
         demand, layout, model, found, schedule=schedule, host=part, name=accelerator.id if accelerator else ""
     )
@@ -141,7 +142,8 @@ def with_drafter(passes: Passes, draft: Draft, *, fuses: bool) -> Passes:
 def kernel_classes(accelerator: Accelerator, backend: str = "") -> tuple[str, ...]:
     """Return what an engine's own kernels may differ by on a device, the narrowest first."""
     kind, vendor = accelerator.architecture, accelerator.vendor
-    return f"{kind} {backend}", f"{vendor} {backend}", f"{kind} {device_class(accelerator)}", kind, vendor
+    classes = f"{kind} {backend}", f"{vendor} {backend}", f"{kind} {device_class(accelerator)}", kind, vendor
+    return classes if accelerator.quantity("dies") is None else (f"{vendor} of two dies", *classes)
 
 
 @lru_cache(maxsize=512)  # a search asks for those of each model and number format, which have the same laws

@@ -179,6 +179,16 @@ def reached_share(link: Link, kind: str, ranks: int = MOST_TOGETHER) -> float:
     return two + (many - two) * log2(ranks / 2) / log2(MOST_TOGETHER / 2)
 
 
+def copied_share(link: Link) -> float:
+    """Return the share of its one-way rate that copies between a device and its host reach over a link.
+
+    Fewer lanes of a generation of PCIe reach what its sixteen do, where those were measured.
+    """
+    lanes = f"{link.id.rpartition('-x')[0]}-x16"
+    known = catalog().link(lanes) if catalog().lookup("links", lanes) else link
+    return reached_share(link if link.share("reached_by_two") else known, HOST, 2)
+
+
 def joined(
     accelerator: Accelerator, *, ranks: int, link: Link | None = None, network: Link | None = None, stride: int = 1
 ) -> Joined:

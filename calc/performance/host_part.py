@@ -2,13 +2,15 @@
 
 from typing import NamedTuple
 
+from calc.architecture.routing import experts_reached
 from calc.architecture.stages import Stage
 from calc.memory.budget import Demand, Layout
 from calc.memory.placement import Placement
 from calc.performance.forward import Segment, forward, rank_of
-from calc.performance.operations import Pass
+from calc.performance.operations import Experts, HostCopy, Pass, Product
 from calc.performance.processor import ProcessorLaw
 from calc.performance.rank_model import RankModel
+from calc.performance.totals import state_bytes
 
 
 def only(operations: Pass, kinds: tuple[type, ...]) -> Pass:
@@ -23,6 +25,22 @@ class HostPart(NamedTuple):
     law: ProcessorLaw
     crossings: int  # of a pass, from the device to the host and back
     pinned: bool = False  # it stands in pinned memory, and is copied to a device without a buffer between
+    spread: float = 0.0  # of experts' loads, of which those alone are copied that a pass reaches; 0: all are copied
+
+    def copied(self, away: Pass) -> HostCopy:
+        """Return the copy to a device of what a pass on the host's part reads."""
+        size = state_bytes(away)
+        for operation, times in away:
+            if isinstance(operation, Product | Experts):
+                size += times * operation.weight_bytes * self.reached(operation)
+        return HostCopy("What the host keeps, to the device", size, pinned=self.pinned, read=self.law.read)
+
+    def reached(self, operation: Product | Experts) -> float:
+        """Return the share of an operation's weights that a text reaches."""
+        if not self.spread or isinstance(operation, Product):
+            return 1.0
+        one = operation.experts, operation.active, operation.tokens, self.spread
+        return min(experts_reached(*one) / operation.touched, 1.0)
 
     def operations(self, segments: tuple[Segment, ...]) -> Pass:
         """Return the operations of a pass on what stands here."""

@@ -21,7 +21,7 @@ from calc.performance.device_laws import (
     DeviceLaws,
 )
 from calc.performance.device_rates import matrix_rate
-from calc.performance.fabric import HOST, host_link, joined, reached_share
+from calc.performance.fabric import copied_share, host_link, joined
 from calc.performance.kernel_laws import (
     TILE_HEADS,
     TILE_QUERIES,
@@ -78,7 +78,7 @@ class Kernels(DeviceLaws):
         self.given = min(self.bandwidth, self.asked)
         self.known = dict[tuple[Operation, float], float]()  # seconds in training, which looks for layouts
         host = host_link(accelerator)
-        self.host_rate = host.bytes_per_s_one_way * reached_share(host, HOST, 2)
+        self.host_rate = host.bytes_per_s_one_way * copied_share(host)
         self._seconds: dict[type, Callable[..., float]] = {
             Product: self.product,
             Experts: self.experts,

@@ -3,6 +3,7 @@
 Times, FLOP figures, traffic tables and the working all read lists of these; nothing else counts them.
 """
 
+from math import inf
 from typing import NamedTuple
 
 from calc.performance.collectives import sent_bytes
@@ -234,6 +235,7 @@ class HostCopy(NamedTuple):
     name: str
     copied_bytes: float
     pinned: bool = False  # the host's side is memory that the device may read by itself
+    read: float = inf  # bytes a second that the host's memory gives or takes
 
     @property
     def flops(self) -> float:

@@ -20,6 +20,7 @@ from calc.performance.schedules import Factors, Schedule
 
 MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "host"
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
+BUFFERED_PASSES = 3.0  # over the host's memory, of a copy by way of pinned memory: it is read, written and read again
 UNCHANGED = Factors(1.0, 1.0)
 CUTS = Attention, Recurrence, Collective  # what depends on more than the number of tokens, which no graph holds
 
@@ -100,8 +101,9 @@ def pass_time(
         if isinstance(operation, Collective):
             bound = LINKS
         elif isinstance(operation, HostCopy):
-            slowed = 1.0 if operation.pinned else schedule.copy_factor
-            seconds, bound = schedule.crossing_s + slowed * seconds, LINKS
+            slowed, passed = (1.0, 1.0) if operation.pinned else (schedule.copy_factor, BUFFERED_PASSES)
+            given = passed * operation.copied_bytes / operation.read
+            seconds, bound = schedule.crossing_s + max(slowed * seconds, given), LINKS
         elif isinstance(operation, Pointwise):
             count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
         else:

@@ -17,7 +17,6 @@ from calc.performance.pipeline import busiest_s
 from calc.performance.processor import processor_parts
 from calc.performance.rank_model import RankModel
 from calc.performance.schedules import Schedule
-from calc.performance.totals import state_bytes, weights_read
 
 STREAM_BYTES = 4  # of an element of the hidden states as llama.cpp hands them on
 COPIED_TOKENS = 32  # of a pass from which on the device multiplies with what stands in the host's memory
@@ -187,9 +186,8 @@ class Passes(NamedTuple):
         operations = only(forward(self.model, *segments), kinds)
         tokens = sum(segment.sequences * max(segment.queries, segment.encoding) for segment in segments)
         if tokens >= COPIED_TOKENS:
-            size = weights_read(away) + state_bytes(away)
-            copied = HostCopy("What the host keeps, to the device", size, pinned=host.pinned)
-            return self.device_time((*operations, *away, Counted(copied, 1)), segments, captured=False)
+            everything = (*operations, *away, Counted(host.copied(away), 1))
+            return self.device_time(everything, segments, captured=False)
         row = tokens * self.demand.architecture.hidden_size * STREAM_BYTES
         crossing = Counted(HostCopy("Hidden states to the host and back", row), host.crossings)
         captured = host.crossings <= CAPTURED_CROSSINGS

@@ -8,6 +8,10 @@ from calc.performance.device_laws import PLAIN_KERNELS
 from calc.performance.operations import Attention, Collective, Experts, HostCopy, Operation, Pass, Product
 from calc.performance.pass_times import HOST, Timed
 
+# Formats without a kernel that takes several tokens at once: neither repacked in panels (ggml-cpu/repack.cpp) nor in
+# tinyBLAS (llamafile/sgemm.cpp, https://github.com/ggml-org/llama.cpp/pull/10010), so that each token unpacks anew.
+ONE_BY_ONE = ("q3-k", "q4-1", "q5-1", "q5-k", "q6-k")
+
 
 class ProcessorLaw(NamedTuple):
     """How fast a processor works under an engine."""
@@ -15,7 +19,7 @@ class ProcessorLaw(NamedTuple):
     read: float  # bytes a second
     rate: float  # operations a second on 8-bit numbers
     plain_rate: float  # the same on numbers that are not quantised
-    unpack: float  # operations for each quantised weight, before it is multiplied with any token
+    unpack: float  # operations for each quantised weight, before it is multiplied with any token, or with each
     start_s: float  # of an operation: each thread that is done tells all others, as many times as there are pairs
 
 
@@ -35,23 +39,33 @@ def processor_s(law: ProcessorLaw, operation: Operation) -> float:
     r"""Return the seconds of an operation: $t_0 n + B / \text{read} + (F + u W) / \text{rate}$.
 
     Threads that read do not compute meanwhile: a core waits for what it fetches, so the two add up. $u$ operations
-    unpack each of the $W$ weights, once for all tokens.
+    unpack each of the $W$ weights, once for all tokens; in formats whose kernels take one token, for each.
     """
     if isinstance(operation, Collective | HostCopy):
         return 0.0
     plain, weights, moved, starts = True, 0.0, operation.bytes, operation.launches
     if isinstance(operation, Product):
-        plain, weights = operation.kernel in PLAIN_KERNELS, float(operation.n * operation.k)
+        plain, weights = (
+            operation.kernel in PLAIN_KERNELS,
+            operation.n * operation.k * anew(operation.kernel, operation.m),
+        )
         moved = operation.weight_bytes  # operand and result stay in the processor's caches
     elif isinstance(operation, Experts):
         plain = operation.kernel in PLAIN_KERNELS
-        weights = operation.touched * operation.matrices * operation.n * operation.k
+        rows = operation.tokens * operation.active / operation.touched
+        unpacked = operation.touched * anew(operation.kernel, rows)
+        weights = unpacked * operation.matrices * operation.n * operation.k
         moved, starts = operation.weight_bytes, operation.matrices + 2.0
     elif not isinstance(operation, Attention):
         moved = getattr(operation, "state_bytes", 0.0)
     if plain:
         return law.start_s * starts + moved / law.read + operation.flops / law.plain_rate
     return law.start_s * starts + moved / law.read + (operation.flops + law.unpack * weights) / law.rate
+
+
+def anew(kernel: str, tokens: float) -> float:
+    """Return how often weights are unpacked that some tokens are multiplied with."""
+    return tokens if kernel in ONE_BY_ONE else 1.0
 
 
 def processor_parts(operations: Pass, law: ProcessorLaw) -> tuple[Timed, ...]:

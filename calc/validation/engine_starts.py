@@ -71,7 +71,8 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # attention on AMD's takes packed FP16, at half the matrix units' rate up to RDNA 3.5 and at a quarter on RDNA 4. Where
 # a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate; Volta's do so at
 # an eighth of its matrix units' rate, and Vega 20's at half of their rate of packed FP16. Under SYCL it is
-# threads that attend, at a sixteenth of Intel's matrix units' rate; under Vulkan products take twice to three times.
+# threads that attend, at a sixteenth of Intel's matrix units' rate; under Vulkan products take twice to three times,
+# and four times that on Arc A, where threads multiply.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
 OWN = {
@@ -81,7 +82,8 @@ OWN = {
     | {"attention_factor@RDNA 4@2024": 4.0, "matrix_factor_bf16@AMD vulkan": 3.0}
     | {"matrix_factor_bf16@Volta": 8.0, "matrix_factor_bf16@Vega 20": 2.0}
     | {"attention_factor@Intel": 16.0, "matrix_factor@Intel": 2.0}
-    | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0},
+    | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0}
+    | {"matrix_factor_quantized@Xe-HPG vulkan": 12.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
     | {"expert_reading_factor_mxfp4@CDNA 3": 2.8, "expert_reading_factor_mxfp4@CDNA 3 aiter@0.21": 2.8}

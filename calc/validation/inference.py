@@ -86,6 +86,7 @@ ACCELERATORS = {
 UNITS = {"GiB": 2**30, "MiB": 2**20, "MB": 10**6, "GB (GB-vs-GiB unclear)": 2**30, "tokens": 1}
 
 
+PACKAGED = "(ollama)"  # in the engine of a row: a program that carries it, and counts its versions by itself
 MEASURED_ON = re.compile(r"measured (20\d\d-\d\d(?:-\d\d)?)")  # in the notes of rows
 
 
@@ -144,12 +145,13 @@ def weights_of(row: Row) -> str:
 def version_then(row: Row, engine: str) -> str:
     """Return the first version of the era that an engine was in when a row was measured, empty where it says no day.
 
-    A later one where the engine knows the row's model from there on: what was measured ran.
+    A later one where the engine knows the row's model from there on: what was measured ran. Of a program that
+    carries the engine it is what that program carried.
     """
     found = MEASURED_ON.search(row["notes"])
     if not found:
         return ""
-    version = catalog().engine(engine).current_on(found.group(1))
+    version = catalog().engine(engine).current_on(found.group(1), packaged=PACKAGED in row["engine"])
     family = catalog().model(model_of(row)).config["model_type"]
     unknown = [
         fact.before

@@ -10,7 +10,8 @@ from calc import estimate
 from calc.catalog import catalog
 from calc.performance.device_laws import CARRIED, GENERATION, MEASURED
 from calc.performance.device_rates import device_class, family_of
-from calc.performance.fabric import joined
+from calc.performance.engine_passes import kernel_classes
+from calc.performance.fabric import copied_share, joined
 from calc.performance.kernel_laws import ProductLaw, blend, product_s
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.operations import (
@@ -293,3 +294,20 @@ def test_states_are_updated_without_matrix_units(engine: str) -> None:
     seconds = [law.seconds(update) for law in laws]
     assert seconds[0] / seconds[1] == pytest.approx(bandwidths[1] / bandwidths[0], rel=0.01)
     assert laws[1].rate("bf16") > 3.0 * laws[0].rate("bf16")
+
+
+def test_a_kernel_over_two_dies_takes_longer_to_start() -> None:
+    """An M3 Ultra wrote Qwen3.6 35B-A3B in 8 bits at 73 to 75 tokens a second (raullenchai/Rapid-MLX, issue 472)."""
+    asked = {"model": "qwen3.6-35b-a3b", "weights": "mlx-8bit", "engine": "mlx", "accelerator": "m3-ultra-512gb"}
+    report: Any = estimate({**asked, "cached_tokens": 30, "prompt_tokens": 1, "output_tokens": 1024})
+    assert report["speed"]["decode_tokens_per_s"]["typical"] == pytest.approx(73.8, rel=0.1)
+    assert kernel_classes(catalog().accelerator("m3-ultra-512gb"))[0] == "Apple of two dies"
+    assert "Apple of two dies" not in kernel_classes(catalog().accelerator("m3-max-64gb"))
+
+
+def test_fewer_lanes_are_copied_over_as_well_as_sixteen() -> None:
+    """Copies reach 27.12 GB/s over sixteen lanes of PCIe 4.0, and half of that over eight."""
+    lanes = {name: catalog().link(name) for name in ("pcie-4-x16", "pcie-4-x8")}
+    wide, narrow = (link.bytes_per_s_one_way * copied_share(link) for link in lanes.values())
+    assert wide == pytest.approx(27.12e9)
+    assert narrow == pytest.approx(wide / 2)

@@ -6,7 +6,8 @@ import pytest
 
 from calc import estimate
 from calc.memory.placement import Host
-from calc.performance.operations import Experts, Pointwise, Product
+from calc.performance.host_part import HostPart
+from calc.performance.operations import Counted, Experts, Pointwise, Product
 from calc.performance.processor import processor_law, processor_s
 
 HOST = Host(name="", bandwidth=100.0, cores=4, rate=1000.0, memory_bytes=None, source="")
@@ -31,6 +32,36 @@ def test_a_quantised_product() -> None:
     """A wait of 16 pairs of threads, 100 bytes at 50 a second, 3 × 2 + 2 operations for each of 10 weights at 100."""
     product = Product("", 3.0, 2, 5, "q4-k", 100.0, 8.0)
     assert processor_s(LAW, product) == pytest.approx(1.0 + 2.0 + (60 + 20) / 100)
+
+
+def test_a_format_whose_kernel_takes_one_token_is_unpacked_for_each() -> None:
+    """The same product in Q6_K: 10 weights are unpacked three times."""
+    product = Product("", 3.0, 2, 5, "q6-k", 100.0, 8.0)
+    assert processor_s(LAW, product) == pytest.approx(1.0 + 2.0 + (60 + 3 * 20) / 100)
+
+
+@pytest.mark.parametrize(("spread", "share"), [(0.0, 1.0), (2.25, 83 / 128)])
+def test_experts_that_a_text_reaches_are_copied(spread: float, share: float) -> None:
+    """512 tokens of code reach 83 of 128 experts in the mean of eight layers (llama.cpp, pull request 15346)."""
+    experts = Experts("", 512.0, 128.0, 128, 4.0, 3, 2, 2, "q4-k", 1000.0, 8.0)
+    product = Product("", 3.0, 2, 5, "q4-k", 100.0, 8.0)
+    copied = HostPart((), LAW, 2, spread=spread).copied((Counted(experts, 2), Counted(product, 1)))
+    assert copied.copied_bytes == pytest.approx(100.0 + 2 * 1000.0 * share, rel=0.01)
+    assert copied.read == LAW.read
+
+
+def test_a_slow_memory_bounds_what_is_copied_from_it() -> None:
+    """Modules of DDR5 at 2,000 MT/s (github:carteakey/carteakey.dev) held a prompt back to 86 tokens a second."""
+    asked = {"model": "gpt-oss-120b", "weights": "mxfp4", "engine": "llama.cpp", "engine_version": "b6531"}
+    asked |= {"accelerator": "rtx-4070", "experts_on_host": 31, "prompt_tokens": 512, "output_tokens": 1}
+
+    def read_at(bandwidth: str) -> float:
+        report: Any = estimate({**asked, "host": {"processor": "i5-12600K", "bandwidth": bandwidth}})
+        return float(report["speed"]["prefill_tokens_per_s"]["typical"])
+
+    assert read_at("32 GB/s") == pytest.approx(86.45, rel=0.1)
+    assert read_at("96 GB/s") > 1.4 * read_at("32 GB/s")
+    assert read_at("192 GB/s") == pytest.approx(read_at("96 GB/s"))  # which waits for PCIe
 
 
 def test_a_product_in_16_bit_is_not_unpacked() -> None:

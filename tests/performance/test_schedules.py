@@ -297,3 +297,21 @@ def test_a_step_is_launched_ahead(engine: str, version: str, device: str, states
 def test_what_keeps_its_clock(device: str, classes: set[str]) -> None:
     """A watt and more for each TFLOP/s of its data sheet."""
     assert {STEADY, STEADY_BYTES} & set(device_classes(catalog().accelerator(device), "")) == classes
+
+
+@pytest.mark.parametrize(
+    ("version", "era"),
+    [
+        ("0.1.20", "2023"),
+        ("0.11.4", "2024"),
+        ("0.24.0", "2025"),
+        ("0.30.0", "2026-03"),
+        ("0.32.2", "2026"),
+        ("b8000", "2026-01"),
+    ],
+)
+def test_a_version_of_ollama_is_that_of_the_build_it_carries(version: str, era: str) -> None:
+    """Its versions count from 0, where llama.cpp counts builds: what is before its first build is Ollama's."""
+    engine = catalog().engine("ollama").of_version(version)
+    assert engine.era == era
+    assert not engine.before("b1000")

@@ -64,7 +64,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("attention_backward", "cache_factor", "expert_factor"), FACTOR),
     "attention_factor": ("", 0.2, 50),
     **dict.fromkeys(("expert_launches", "expert_reading_factor", "weights_factor"), FACTOR),
-    "matrix_factor": ("", 0.2, 16),  # FP32 in place of matrix units has an eighth of their rate
+    "matrix_factor": ("", 0.2, 40),  # threads in place of matrix units have an eighth of their rate
     **dict.fromkeys(("attention_launches", "pointwise_kernels", "product_launches"), KERNELS),
     **dict.fromkeys(
         ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "slots", "latent_head"),
@@ -118,6 +118,7 @@ BOUNDS: dict[str, Bound] = {
     "chunk_over_ranks": ("", 0, 1),
     "prompt_graphs": ("", 0, 1),
     **dict.fromkeys(("copy_factor", "emulated_factor"), ("", 1, 10)),
+    "expert_spread": ("", 0, 5),
     "crossing_s": ("seconds", 0, 1e-3),
     "key_walk_s": ("seconds", 0, 1e-6),
     "processor_read_share": SHARE,

@@ -21,6 +21,7 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "fp4": RATE,
     "int8": RATE,
     "compute_units": ("count", ("enabled",), 1, 100_000),
+    "dies": ("count", ("of a package",), 2, 2),  # that work as one device
     "unit_threads": ("count", ("of a unit",), 512, 4096),  # that a unit can have at once
     "clock": ("hertz", ("boost",), 1e8, 1e10),
     "matrix_clock": ("hertz", ("boost",), 1e8, 1e10),

@@ -159,10 +159,12 @@ ERA_RULES: Rules = {
     "first": (str,),
     "dated?": (str,),
     "later?": (dict,),
+    "packaged?": (dict,),
     "measured": (str,),
     "reason": (str,),
     "source": (str,),
 }
+PACKAGED_RULES: Rules = {"version": (str,), "dated": (str,)}
 TOWER_COUNTS = ("image_tokens", "patches", "video_tokens", "pair_tokens", "kept_tokens", "widths")
 TOWER_RULES: Rules = {
     "image_tokens": (int,),

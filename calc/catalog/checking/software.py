@@ -13,6 +13,7 @@ from calc.catalog.checking.rules import (
     FORMAT_BOUNDS,
     FORMAT_RULES,
     MIXTURE_RULES,
+    PACKAGED_RULES,
     RANGE_RULES,
     SCOPES,
     SOURCE_KINDS,
@@ -105,6 +106,8 @@ def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
     for era in eras:
         if check.fields(f"{where}.eras", era, ERA_RULES):
             check_reference(check, f"{where}.eras.{era['id']}", era["source"], tables)
+            if "packaged" in era:
+                check.fields(f"{where}.eras.{era['id']}.packaged", era["packaged"], PACKAGED_RULES)
             for maker, first in era.get("later", {}).items():
                 check.choice(f"{where}.eras.{era['id']}.later", maker, VENDORS)
                 if version_numbers(str(first)) <= version_numbers(era["first"]):

@@ -6,6 +6,7 @@ from calc.catalog.records.engines import (
     Era,
     KernelFamily,
     KernelLaw,
+    Packaged,
     TowerBudget,
     version_numbers,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "Model",
     "ModelFormat",
     "NumberFormat",
+    "Packaged",
     "Price",
     "Processor",
     "Protocol",

@@ -20,6 +20,13 @@ class EngineCoefficient(NamedTuple):
     reason: str
 
 
+class Packaged(NamedTuple):
+    """The version of a program around an engine, with numbers of its own, that first carried an era of it."""
+
+    version: str
+    dated: str
+
+
 class Era(NamedTuple):
     """Versions of an engine that work alike."""
 
@@ -31,6 +38,7 @@ class Era(NamedTuple):
     source: str
     dated: str = ""  # when that came out: a day, or a month; empty for the oldest era
     later: Mapping[str, str] = {}  # by maker, the version that it began with on devices that had to wait for it
+    packaged: Packaged | None = None  # None: no program that numbers itself otherwise is known to carry it
 
     def reached(self, version: tuple[int, ...], maker: str) -> bool:
         """Return whether a version is of this era or a later one, on a maker's devices."""
@@ -107,6 +115,7 @@ class Engine(NamedTuple):
         """Return the engine in the era of a version on a maker's devices; None: the newest that has measurements."""
         if not self.eras:
             return self._replace(version=version or "")
+        version = self.carried_by(version)
         numbers = version_numbers(version or "")
         known = (era.id for era in reversed(self.eras) if (era.reached(numbers, maker) if version else era.measured))
         found = self._replace(era=next(known, self.eras[0].id), version=version or "")
@@ -117,10 +126,27 @@ class Engine(NamedTuple):
         """Return whose kernels the engine can take on a maker's devices, the usual first; none without a choice."""
         return self.backends.get(architecture, self.backends.get(maker, ()))
 
-    def current_on(self, day: str) -> str:
-        """Return the first version of the era that an engine was in on a day, or in a month; empty without eras."""
-        known = [era.first for era in self.eras if era.dated <= day]
+    def current_on(self, day: str, *, packaged: bool = False) -> str:
+        """Return the first version of the era that an engine was in on a day, or in a month; empty without eras.
+
+        `packaged`: of what the program around it carried then.
+        """
+        if packaged:
+            known = [era.first for era in self.eras if era.packaged and era.packaged.dated <= day]
+        else:
+            known = [era.first for era in self.eras if era.dated <= day]
         return known[-1] if known else ""
+
+    def carried_by(self, version: str | None) -> str | None:
+        """Return the first version of the era that a version of a program around the engine carries; else as it is.
+
+        Such programs count from 0, where their engine counts its builds.
+        """
+        numbers = version_numbers(version or "")
+        known = [era for era in self.eras if era.packaged and version_numbers(era.packaged.version) <= numbers]
+        if numbers < version_numbers(self.eras[0].first) and known:
+            return known[-1].first
+        return version
 
     @property
     def from_era(self) -> tuple[str, ...]:
