@@ -39,6 +39,9 @@ class Launcher(NamedTuple):
     source: str
     checked: str
     configurations: dict[str, str]  # of models, where a program has one of each: its words by the model's id
+    images: dict[str, str]  # of containers for devices of other makers, by the maker
+    prepare: str  # what comes before the command in a container
+    listens: str  # the flag by which it listens to others, where it has to be told
 
 
 def make_launcher(entry_id: str, entry: Entry) -> Launcher:
@@ -54,4 +57,7 @@ def make_launcher(entry_id: str, entry: Entry) -> Launcher:
         source=str(entry["source"]),
         checked=str(entry["checked"]),
         configurations=entry.get("configurations", {}),  # type: ignore[arg-type]
+        images=entry.get("images", {}),  # type: ignore[arg-type]
+        prepare=str(entry.get("prepare", "")),
+        listens=str(entry.get("listens", "")),
     )

@@ -79,9 +79,9 @@ def script(text: str) -> str:
 
 def kubernetes(found: Served, *, vendor: str, replicas: int) -> str:
     """Return a manifest: a deployment of replicas, or of groups of machines by LeaderWorkerSet."""
-    name, resource = "model", GPUS.get(vendor, "nvidia.com/gpu")
+    name = "model"
     if found.machines == 1:
-        pod = container(found, command_text(found.words, found.said), resource)
+        pod = container(found, command_text(found.words, found.said), vendor)
         spec = f"replicas: {replicas}\nselector: {{matchLabels: {{app: {name}}}}}\ntemplate:\n"
         spec += indented(f"metadata: {{labels: {{app: {name}}}}}\nspec:\n" + indented(pod))
         return f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n{indented(spec)}"
@@ -89,18 +89,23 @@ def kubernetes(found: Served, *, vendor: str, replicas: int) -> str:
     first, others = parts[0][1], parts[-1][1]
     names = {HEAD: LEADER, "$RANK": NUMBER}
     group = f"size: {found.machines}\nleaderTemplate:\n"
-    group += indented("spec:\n" + indented(container(found, replaced(first, names), resource)))
+    group += indented("spec:\n" + indented(container(found, replaced(first, names), vendor)))
     group += "workerTemplate:\n"
-    group += indented("spec:\n" + indented(container(found, replaced(others, names), resource)))
+    group += indented("spec:\n" + indented(container(found, replaced(others, names), vendor)))
     spec = f"replicas: {replicas}\nleaderWorkerTemplate:\n{indented(group)}"
     head = f"apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {{name: {name}}}\nspec:\n"
     return head + indented(spec)
 
 
-def container(found: Served, text: str, resource: str) -> str:
-    """Return a pod's container that runs a command on all devices of a machine."""
-    image = found.launcher.image or "IMAGE"
-    run = f'  command: ["bash", "-c"]\n  args:\n    - |\n{indented(text, 6)}'
+def container(found: Served, text: str, vendor: str) -> str:
+    """Return a pod's container that runs a command on all devices of a machine, with the files that it reads."""
+    launcher, resource = found.launcher, GPUS.get(vendor, "nvidia.com/gpu")
+    image = launcher.images.get(vendor, launcher.image) or "IMAGE"
+    lines = [f"cat > {name} <<'END'\n{content}END" for name, content in found.files]
+    lines += [launcher.prepare] if launcher.prepare else []
+    lines.append(f"{text} \\\n  {launcher.listens}" if launcher.listens else text)
+    script = "\n".join(lines)
+    run = f'  command: ["bash", "-c"]\n  args:\n    - |\n{indented(script, 6)}'
     limits = f'  resources: {{limits: {{{resource}: "{found.devices}"}}}}\n'
     shared = "  volumeMounts: [{name: shared-memory, mountPath: /dev/shm}]\n"
     volume = "volumes: [{name: shared-memory, emptyDir: {medium: Memory}}]\n"

@@ -558,6 +558,26 @@ def test_machines_follow_the_devices() -> None:
     assert manifest["spec"]["replicas"] == 3 and manifest["spec"]["leaderWorkerTemplate"]["size"] == 2
 
 
+def in_pod(scenario: dict[str, Any]) -> tuple[str, str]:
+    """Return the image and the script of the container that a manifest starts."""
+    manifest = yaml.safe_load(launch(scenario)["kubernetes"])  # type: ignore[arg-type]
+    (own,) = manifest["spec"]["template"]["spec"]["containers"]
+    return own["image"], own["args"][0]
+
+
+def test_a_container_has_what_it_runs() -> None:
+    """It writes the files that are read, finds the program, listens to others, and is the one for its devices."""
+    _, written = in_pod(SCENARIOS["tensorrt-llm"])
+    assert written.startswith("cat > options.yaml <<'END'\n") and written.rstrip().endswith("--host 0.0.0.0")
+    subprocess.run(["bash", "-n"], input=written, text=True, check=True)
+    content = written.partition("<<'END'\n")[2].partition("END\n")[0]
+    assert yaml.safe_load(content) == yaml.safe_load(launch(SCENARIOS["tensorrt-llm"])["files"][0]["text"])  # type: ignore[index]
+    assert in_pod(SCENARIOS["sglang"])[1].rstrip().endswith("--host 0.0.0.0")
+    assert in_pod(SCENARIOS["llama.cpp"])[1].startswith('export PATH="$PATH:/app"\nllama-server')
+    assert in_pod(SCENARIOS["vllm"])[0] == "vllm/vllm-openai" and "--host" not in in_pod(SCENARIOS["vllm"])[1]
+    assert in_pod({**H100, "engine": "vllm", "accelerator": "mi300x"})[0] == "vllm/vllm-openai-rocm"
+
+
 def test_ray_joins_the_machines_of_then() -> None:
     """vLLM reaches other machines by itself since 0.12, and its images have no Ray any more; before it was Ray."""
     answer: Any = launch({**SCENARIOS["vllm on two machines"], "engine_version": "0.9.2"})
