@@ -59,7 +59,7 @@ def passes_of(
         )
         return one_behind_another(one, layout, host, places=places, correction=correction)
     found = None
-    triton = catalog().engine(engine).triton_experts(demand.architecture.family)
+    triton = catalog().engine(engine)._replace(era=era).triton_experts(demand.architecture.family)
     if accelerator is not None and not placement.alone:
         classes = kernel_classes(accelerator, backend)
         own = own_kernels(values, attention, classes, triton, ranks=layout.tensor)

@@ -32,6 +32,7 @@ class Factors(NamedTuple):
     launches: float = 1.0  # kernels that the host launches for one product
     unpack_rows: float = 0.0  # from which on its weights are unpacked to 16 bit in memory first; 0: they never are
     unpack_cycles: float = 0.0  # of a compute unit for each of them, where taking them apart is slower than memory
+    choice_s: float = 0.0  # of choosing a layer's experts, where a kernel of its own does, which no law counts
 
 
 class Schedule(NamedTuple):
@@ -89,6 +90,7 @@ class Schedule(NamedTuple):
                 own.reading * self.of("expert_reading_factor", kinds),
                 own.working * self.of("expert_factor", kinds),
                 own.launches if self.loops_experts else self.expert_launches(kinds),
+                choice_s=self.of("choice_s", kinds) if "choice_s" in self.values else 0.0,
             )
         return known
 

@@ -147,6 +147,7 @@ ENGINE_RULES: Rules = {
     "backends?": (dict,),
     "window_pools?": (list,),
     "library_experts?": (dict,),
+    "triton_attention?": (dict,),
     "second_runner?": (dict,),
     "fetched?": (str,),
     "latents?": (str,),
