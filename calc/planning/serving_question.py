@@ -5,8 +5,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import Case
-from calc.performance.device_rates import device_class
-from calc.performance.schedules import device_classes
+from calc.performance.engine_passes import kernel_classes
 from calc.performance.speed import Question, passes_for
 from calc.planning.measured import SPEED, measured, range_factor
 from calc.planning.served import Served, served_bucket
@@ -68,7 +67,7 @@ def kernels_of_attention(serving: Serving, architecture: Architecture) -> str:
     device = serving.accelerator
     if serving.attention != "flash" or device is None:
         return serving.attention
-    classes, attention = device_classes(device, device_class(device)), architecture.attention
+    classes, attention = kernel_classes(device), architecture.attention
     families = (architecture.family, "latent") if attention and attention.latent else (architecture.family,)
     return "triton" if any(serving.engine.attends_by_triton(family, classes) for family in families) else "flash"
 

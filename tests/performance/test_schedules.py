@@ -158,6 +158,41 @@ def test_experts_that_no_library_multiplies(family: str, kernel: str, device: st
     assert (own.choice_s > of_a_library.choice_s) is in_triton
 
 
+@pytest.mark.parametrize(
+    ("family", "version", "steps"),
+    [("glm4_moe", "0.5.9", True), ("glm4_moe", "0.5.16", False), ("minimax_m2", "0.5.9", False)],
+)
+def test_several_kernels_choose_experts(family: str, version: str, steps: bool) -> None:
+    """SGLang chose by PyTorch's kernels where experts are many and scored by sigmoids, until one kernel did for all."""
+    assert catalog().engine("sglang").of_version(version).chooses_in_steps(family, ("Hopper", "NVIDIA")) is steps
+
+
+@pytest.mark.parametrize(
+    ("device", "triton", "chosen_s"),
+    [
+        ("h200-sxm-141gb", True, (8e-6, 36e-6)),
+        ("b200-sxm-180gb", True, (8e-6, 36e-6)),
+        ("b200-sxm-180gb", False, (0.0, 0.0)),  # a library's kernels choose, too
+    ],
+)
+def test_experts_are_chosen_before_their_kernels(device: str, triton: bool, chosen_s: tuple[float, float]) -> None:
+    """One kernel does so in 8 microseconds, several in 36: sgl-project/sglang#5371."""
+    facts, found = catalog(), []
+    for stepwise in (False, True):
+        schedule = schedule_of(
+            facts.engine("sglang").values,
+            era="0.5",
+            weights=facts.number_format("bf16"),
+            accelerator=facts.accelerator(device),
+            market="data-center",
+            attention="flash",
+            triton=frozenset(("bf16",) if triton else ()),
+            stepwise=stepwise,
+        )
+        found.append(schedule.grouped("bf16").choice_s)
+    assert tuple(found) == pytest.approx(chosen_s)
+
+
 @pytest.mark.parametrize(("version", "in_triton"), [("0.4.6", True), ("0.5.6", False)])
 def test_a_library_s_experts_came_with_a_version(version: str, in_triton: bool) -> None:
     """On B200 SGLang takes NVIDIA's experts of DeepSeek since 2025-10, Triton's before: sgl-project/sglang#11816."""

@@ -148,6 +148,7 @@ ENGINE_RULES: Rules = {
     "window_pools?": (list,),
     "library_experts?": (dict,),
     "triton_attention?": (dict,),
+    "stepwise_choice?": (dict,),
     "second_runner?": (dict,),
     "fetched?": (str,),
     "latents?": (str,),

@@ -103,6 +103,7 @@ class Engine(NamedTuple):
     second_runner: Mapping[str, str] = {}  # by family, or for all that are dense, the version that first ran it anew
     library_experts: Mapping[str, list[str]] = {}  # by family, kernels of routed experts that it takes from a library
     triton_attention: Mapping[str, list[str]] = {}  # by family, the classes of devices on which Triton's kernels attend
+    stepwise_choice: Mapping[str, list[str]] = {}  # the same on which several kernels choose a token's experts
 
     def of_version(self, version: str | None = None, maker: str = "") -> "Engine":
         """Return the engine in the era of a version on a maker's devices; None: the newest that has measurements."""
@@ -165,6 +166,10 @@ class Engine(NamedTuple):
     def attends_by_triton(self, family: str, classes: tuple[str, ...]) -> bool:
         """Return whether a family's attention is Triton's on a device of these classes, where nothing else is said."""
         return not set(classes).isdisjoint(self.as_of_era(self.triton_attention).get(family, ()))
+
+    def chooses_in_steps(self, family: str, classes: tuple[str, ...]) -> bool:
+        """Return whether several kernels choose the experts of a family's tokens on a device of these classes."""
+        return not set(classes).isdisjoint(self.as_of_era(self.stepwise_choice).get(family, ()))
 
     @property
     def is_timed(self) -> bool:
