@@ -24,6 +24,8 @@ EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_
 UNPADDED = 32  # sequences up to which TensorRT-LLM records each size where nothing is said; of larger 64 and 128
 DRAFTS = re.compile(r"--speculative")
 UNPACKED = re.compile(r"--linear-backend marlin")  # what the device multiplies as it is, too
+# SGLang's kernels with pages of many tokens, under which hybrids share no beginnings and steps are launched ahead
+UNSHARED = "beginnings are not shared"
 WAITING = "the client read tokens that had been waiting"
 
 
@@ -37,6 +39,8 @@ def launched(row: Row, devices: int) -> dict[str, object]:
         raise SkipError("the client that measured was slower than the server")
     if DRAFTS.search(command):
         raise SkipError("tokens are drafted, and how many are accepted is not stated")
+    if UNSHARED in command:
+        raise SkipError("beginnings are not shared by a flag that a scenario has not")
     if UNPACKED.search(command) and "ttft" in row.get("metric", ""):
         raise SkipError("products of prompts unpack weights by a flag that a scenario has not")
     found: dict[str, object] = {}

@@ -199,6 +199,11 @@ def test_a_launch_command_is_read() -> None:
     assert launched(unpacked | {"metric": "mean_tpot_ms"}, 1) == {}
     with pytest.raises(SkipError, match="unpack"):
         launched(unpacked | {"metric": "mean_ttft_ms"}, 1)
+    assert launched({"notes": "args: sglang --attention-backend triton"}, 1) == {"attention": "triton"}
+    paged = "args: --attention-backend trtllm_mha"
+    assert launched({"notes": paged}, 1) == {}
+    with pytest.raises(SkipError, match="beginnings"):
+        launched({"notes": f"{paged}, with which beginnings are not shared"}, 1)
     with pytest.raises(SkipError, match="slower than the server"):
         launched({"notes": f"args: vllm x; median gap between tokens 0.00 ms: {WAITING}"}, 1)
 
