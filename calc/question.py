@@ -255,8 +255,9 @@ def read_asked(reader: Reader) -> Asked:
 
 
 def attention_ways(engine: Engine | None) -> tuple[str, ...]:
-    """Return the ways of attention that an engine has: in tiles, by PyTorch's own kernels, or with scores stored."""
-    return ("flash", "sdpa", "eager") if engine and "key_walk_s_sdpa" in engine.values else ("flash", "eager")
+    """Return the ways of attention that an engine has: in tiles, PyTorch's or Triton's kernels, or storing scores."""
+    values = engine.values if engine else {}
+    return ("flash", *(way for way in ("sdpa", "triton") if f"key_walk_s_{way}" in values), "eager")
 
 
 def usual_attention(engine: Engine | None, values: NumberFormat) -> str | None:

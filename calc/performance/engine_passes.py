@@ -58,10 +58,12 @@ def passes_of(
             placement=placement,
         )
         return one_behind_another(one, layout, host, places=places, correction=correction)
-    found = None
-    triton = catalog().engine(engine).triton_experts(demand.architecture.family)
+    found, stepwise, family = None, False, demand.architecture.family
+    known = catalog().engine(engine)._replace(era=era)
+    triton = known.triton_experts(family)
     if accelerator is not None and not placement.alone:
         classes = kernel_classes(accelerator, backend)
+        stepwise = known.chooses_in_steps(family, classes)
         own = own_kernels(values, attention, classes, triton, ranks=layout.tensor)
         found = device_kernels(accelerator, layout, engine, own)
     if found is None and not placement.alone:
@@ -75,6 +77,7 @@ def passes_of(
         backend=backend,
         attention=attention,
         triton=triton,
+        stepwise=stepwise,
         layout=layout,
         states=demand.architecture.keeps_states,
     )

@@ -23,6 +23,7 @@ ROUNDS = 8  # of looking for the most that an expert or a copy has
 EXPERT_TILES = {"bf16": 64.0, "fp8-block": 128.0}
 EXPERT_TILE = 256.0
 LEAST_TILE = 8.0  # tokens of the smallest tiles of an expert: kernels take tiles by the tokens that one has as a mean
+HELD_WIDTH = 1024.0  # elements of a key and a value together, of which a compute unit holds tiles of some tens of keys
 TILE_HEADS = 16.0  # rows of a matrix instruction: fewer query heads on a KV head cost as much
 
 
@@ -127,6 +128,20 @@ def decode_s(law: DecodeLaw, *, keys: float, turns: float, flops: float, cache_b
     q = law.sharpness
     worked = blend(blend(cache_bytes / law.read, law.turn_s * turns, q), flops / law.rate, q)
     return law.start_s + law.key_s * walked + worked
+
+
+def shared_turns(*, tiles: float, width: float, units: float, splits: float) -> float:
+    """Return over how many sequences' keys a compute unit walks one after the other, where units share those of each.
+
+    `tiles` are pairs of a sequence and query heads that share keys of a `width`. A unit holds as many of them at a time
+    as there is room for; of few tiles up to `splits` units share each.
+
+    >>> shared_turns(tiles=2.0, width=256.0, units=100.0, splits=8.0)
+    0.125
+    >>> shared_turns(tiles=400.0, width=256.0, units=100.0, splits=8.0)
+    1.0
+    """
+    return max(tiles * width / (HELD_WIDTH * units), 1.0 / splits)
 
 
 class ExpertsLaw(NamedTuple):

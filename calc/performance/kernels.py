@@ -32,6 +32,7 @@ from calc.performance.kernel_laws import (
     message_s,
     prefill_s,
     product_s,
+    shared_turns,
     stream_s,
     tiled_rows,
 )
@@ -214,12 +215,16 @@ class Kernels(DeviceLaws):
             flops=operation.flops * padding,
             cache_bytes=operation.cache_bytes,
         )
-        return max(seconds, self.walk_s(operation, keys)) if self.own.key_walk_s else seconds
+        return max(seconds, self.walk_s(operation, keys, decode.start_s)) if self.own.key_walk_s else seconds
 
-    def walk_s(self, operation: Attention, keys: float) -> float:
-        """Return the seconds in which compute units walk over all keys of a head, each over those of one at a time."""
-        turns = ceil(operation.sequences * operation.heads / self.units)
-        return turns * keys * (operation.key_dim + operation.value_dim) * self.own.key_walk_s
+    def walk_s(self, operation: Attention, keys: float, start_s: float) -> float:
+        """Return the seconds in which compute units walk over keys, those of a query head alone or sharing them."""
+        heads, kv_heads, width = operation.heads, operation.kv_heads, operation.key_dim + operation.value_dim
+        turns, began = float(ceil(operation.sequences * heads / self.units)), 0.0
+        if splits := self.own.key_splits:
+            tiles = operation.sequences * kv_heads * ceil(heads / kv_heads / TILE_HEADS)
+            turns, began = shared_turns(tiles=tiles, width=width, units=self.units, splits=splits), start_s
+        return began + turns * keys * width * self.own.key_walk_s
 
     def recurrence(self, operation: Recurrence) -> float:
         """Return the seconds of a recurrent mixer's update."""

@@ -31,7 +31,8 @@ class OwnKernels(NamedTuple):
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
-    key_walk_s: float = 0.0  # of an element of keys and values, where one unit walks over all keys of a head
+    key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
+    key_splits: float = 0.0  # units that share the keys of a sequence then, at most; 0: one walks over all of a head
 
 
 LIBRARIES = OwnKernels()
@@ -54,13 +55,14 @@ def own_kernels(
     def of(name: str) -> float:
         return next((values[key] for key in named(name, classes) if key in values), 0.0)
 
-    numbers = {name: of(name) for name in OwnKernels._fields[1:-3]}
-    walk = values.get(f"key_walk_s_{attention}", 0.0)
+    numbers = {name: of(name) for name in OwnKernels._fields[1:-4]}
+    walk, splits = (of(f"{name}_{attention}") for name in ("key_walk_s", "key_splits"))
     most = inf
     if "sum_bytes" in values:
         names = ("sum_bytes", "symmetric_bytes") if values.get("symmetric_memory") else ("sum_bytes",)
         most = max(of(f"{name}_{ranks}") or of(name) for name in names)
-    return OwnKernels(bool(values["fuses_casts"]), **numbers, sum_bytes=most, triton=triton, key_walk_s=walk)
+    fuses = bool(values["fuses_casts"])
+    return OwnKernels(fuses, **numbers, sum_bytes=most, triton=triton, key_walk_s=walk, key_splits=splits)
 
 
 @lru_cache(maxsize=4096)  # each pass asks for those of all kernels

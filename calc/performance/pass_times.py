@@ -122,7 +122,7 @@ def pass_time(
                 factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
                 count *= factors.launches
             working = flops / (flops + moved) if flops else 0.0
-            seconds *= factors.reading + working * (factors.working - factors.reading)
+            seconds = factors.choice_s + seconds * (factors.reading + working * (factors.working - factors.reading))
             longest = flops if flops > moved else moved
             bound = LAUNCH if longest < WAITING_SHARE * seconds else COMPUTE if flops > moved else MEMORY
         parts.append(Timed(operation, times, seconds, bound))

@@ -17,6 +17,7 @@ from calc.performance.device_rates import matrix_rate
 
 QUANTIZED = "quantized"
 TRITON = "triton"
+STEPWISE = "stepwise"
 UNPACKING = "unpack_rows", "unpack_cycles"
 ALONE = Layout()
 STEADY = "steady"  # a class of devices: their power is enough for their matrix units at full clock, in 16 bit
@@ -32,6 +33,7 @@ class Factors(NamedTuple):
     launches: float = 1.0  # kernels that the host launches for one product
     unpack_rows: float = 0.0  # from which on its weights are unpacked to 16 bit in memory first; 0: they never are
     unpack_cycles: float = 0.0  # of a compute unit for each of them, where taking them apart is slower than memory
+    choice_s: float = 0.0  # of choosing a layer's experts, where a kernel of its own does, which no law counts
 
 
 class Schedule(NamedTuple):
@@ -56,6 +58,7 @@ class Schedule(NamedTuple):
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
     triton: frozenset[str]  # kernels of routed experts that are Triton's, where a library has faster ones
+    stepwise: bool  # several kernels choose a token's experts
     found: dict[str, Factors]  # of products, by their kernels, once they were asked for
     found_grouped: dict[str, Factors]  # the same of experts' products
 
@@ -89,8 +92,14 @@ class Schedule(NamedTuple):
                 own.reading * self.of("expert_reading_factor", kinds),
                 own.working * self.of("expert_factor", kinds),
                 own.launches if self.loops_experts else self.expert_launches(kinds),
+                choice_s=self.choice_s(kinds),
             )
         return known
+
+    def choice_s(self, kinds: tuple[str, ...]) -> float:
+        """Return the seconds in which a layer's experts are chosen before their kernels, which may do so themselves."""
+        found = self.of("choice_s", kinds) if "choice_s" in self.values else 0.0
+        return self.of("choice_s", (STEPWISE, *kinds)) if found and self.stepwise else found
 
     def expert_launches(self, kinds: tuple[str, ...]) -> float:
         """Return how many times as long as other kernels those of a layer's experts take to launch."""
@@ -149,17 +158,22 @@ def schedule_of(
     market: str,
     attention: str,
     triton: frozenset[str] = frozenset(),
+    stepwise: bool = False,
     backend: str = "",
     layout: Layout = ALONE,
     states: bool = False,
 ) -> Schedule:
     """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager".
 
-    `triton` are kernels of routed experts that are Triton's, where a library has faster ones; of a model with recurrent
-    `states` some engines wait for a step's tokens before they prepare the next.
+    `triton` are kernels of routed experts that are Triton's, where a library has faster ones, which are chosen
+    `stepwise` by several; of a model with recurrent `states` some engines wait for a step's tokens before they prepare
+    the next.
     """
     classes = (*device_classes(accelerator, market, backend), era)
-    found = known_schedule(tuple(values.items()), classes, weights, attention=attention, triton=triton, states=states)
+    items = tuple(values.items())
+    found = known_schedule(
+        items, classes, weights, attention=attention, triton=triton, stepwise=stepwise, states=states
+    )
     if CAPTURED in values:
         return found
     return found._replace(captured_sequences=graph_sequences(values, accelerator, layout))
@@ -172,6 +186,7 @@ def known_schedule(
     weights: Weights,
     attention: str,
     triton: frozenset[str],
+    stepwise: bool,
     states: bool,
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
@@ -202,6 +217,7 @@ def known_schedule(
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
         triton=triton,
+        stepwise=stepwise,
         found={},
         found_grouped={},
     )

@@ -1,12 +1,15 @@
 """What the speed of a demand under an engine is asked of, how far measurements lie apart, and what drafts gain."""
 
+from calc.architecture.layers import Architecture
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import Case
+from calc.performance.engine_passes import kernel_classes
 from calc.performance.speed import Question, passes_for
 from calc.planning.measured import SPEED, measured, range_factor
 from calc.planning.served import Served, served_bucket
+from calc.planning.serving import Serving
 from calc.planning.serving_report import Report
 
 
@@ -50,13 +53,23 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
         output_tokens=output_tokens,
         cached_tokens=cached_tokens + found,
         batched_tokens=prefill_tokens(served.case),
-        attention=serving.attention,
+        attention=kernels_of_attention(serving, demand.architecture),
         placement=serving.placement,
         host=serving.host,
         places=tuple(serving.places(served.demand)),
         most=served.most,
         correction=serving.correction,
     )
+
+
+def kernels_of_attention(serving: Serving, architecture: Architecture) -> str:
+    """Return whose kernels attend: what was asked for, or Triton's where an engine has no others for a family."""
+    device = serving.accelerator
+    if serving.attention != "flash" or device is None:
+        return serving.attention
+    classes, attention = kernel_classes(device), architecture.attention
+    families = (architecture.family, "latent") if attention and attention.latent else (architecture.family,)
+    return "triton" if any(serving.engine.attends_by_triton(family, classes) for family in families) else "flash"
 
 
 def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:

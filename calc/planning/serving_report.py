@@ -7,6 +7,7 @@ from calc.derivation import Part, Step
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.drafts_working import draft_steps
 from calc.memory.engines import run
+from calc.memory.engines.sglang import windowed_pool
 from calc.memory.engines.vllm import fewer_sequences, step_tokens
 from calc.memory.engines.vllm_pages import case_pages, flying_tokens
 from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Runtime
@@ -125,8 +126,9 @@ def pool_range(served: Served, pool: int) -> list[int]:
 def pool_tokens(served: Served, pool: int, cache: int, *, decoding: bool = False) -> int:
     """Return the tokens that a pool holds of one replica; layers of several kinds share vLLM's pages.
 
-    vLLM says how many while prompts are read, when layers with a window keep a step's tokens beside it; of sequences
-    that are `decoding` they keep the window alone.
+    Under SGLang layers with a window have room for whole sequences, too, not for the window alone. vLLM says how many
+    while prompts are read, when layers with a window keep a step's tokens beside it; of sequences that are `decoding`
+    they keep the window alone.
     """
     case, demand = served.case, served.demand
     if served.serving.engine.id == "vllm":
@@ -134,6 +136,8 @@ def pool_tokens(served: Served, pool: int, cache: int, *, decoding: bool = False
         if pages is not None:
             return pages.tokens(pool, demand.tokens)
     alone = cache + case.saved_cache(round(case.engine.values.get("block_tokens", 1)))
+    if served.serving.engine.id == "sglang":
+        alone = max(alone, windowed_pool(case))
     return pool * demand.tokens * case.sequences // alone if cache else 0
 
 

@@ -9,6 +9,7 @@ from calc.catalog.records import Engine
 from calc.memory.device_sizes import attention_ranks
 from calc.performance.arrivals import Arrivals
 from calc.performance.device_rates import device_class
+from calc.performance.engine_passes import kernel_classes
 from calc.performance.load import steady_state
 from calc.performance.schedules import Schedule, kernel_of, schedule_of
 from calc.performance.speed import Question, passes_for, speed_in
@@ -115,8 +116,9 @@ class Tried:
             known = self.engines[kind] = engine.valued(values).values
         architecture = question.demand.architecture
         triton, states = engine.triton_experts(architecture.family), architecture.keeps_states
+        stepwise = device is not None and engine.chooses_in_steps(architecture.family, kernel_classes(device))
         place = device.id if device else None, attention_ranks(question.layout)
-        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton, states)
+        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton, stepwise, states)
         found = self.schedules.get(key)
         if found is None:
             found = self.schedules[key] = schedule_of(
@@ -128,6 +130,7 @@ class Tried:
                 backend=question.backend,
                 attention=question.attention,
                 triton=triton,
+                stepwise=stepwise,
                 layout=question.layout,
                 states=states,
             )

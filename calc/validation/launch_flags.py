@@ -17,6 +17,7 @@ SWITCHES: tuple[tuple[re.Pattern[str], str, object], ...] = (
     (re.compile(r"enforce.eager|disable-cuda-graph(?!-)"), "graphs", False),
     (re.compile(r"AITER enabled|VLLM_ROCM_USE_AITER=1"), "backend", "aiter"),
     (re.compile(r"kv-cache-dtype[= ]fp8"), "kv_cache", "fp8"),
+    (re.compile(r"--attention-backend[= ]triton\b"), "attention", "triton"),
 )
 REPLICAS = re.compile(r"(?:--dp-size|--data-parallel-size|-dp)[= ]([2-9]|1\d)\b")
 EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_size[= ]([2-9]|1\d)\b")
@@ -24,6 +25,8 @@ APART = re.compile(r"--enable-dp-attention")
 UNPADDED = 32  # sequences up to which TensorRT-LLM records each size where nothing is said; of larger 64 and 128
 DRAFTS = re.compile(r"--speculative")
 UNPACKED = re.compile(r"--linear-backend marlin")  # what the device multiplies as it is, too
+# SGLang's kernels with pages of many tokens, under which hybrids share no beginnings and steps are launched ahead
+UNSHARED = "beginnings are not shared"
 WAITING = "the client read tokens that had been waiting"
 
 
@@ -37,6 +40,8 @@ def launched(row: Row, devices: int) -> dict[str, object]:
         raise SkipError("the client that measured was slower than the server")
     if DRAFTS.search(command):
         raise SkipError("tokens are drafted, and how many are accepted is not stated")
+    if UNSHARED in command:
+        raise SkipError("beginnings are not shared by a flag that a scenario has not")
     if UNPACKED.search(command) and "ttft" in row.get("metric", ""):
         raise SkipError("products of prompts unpack weights by a flag that a scenario has not")
     found: dict[str, object] = {}

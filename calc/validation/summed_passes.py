@@ -66,7 +66,7 @@ class SummedPasses:
         device = launches = 0.0
         for group, (reading, working, times, each, count) in sums.items():
             factors = self.found.get(group) or self.found.setdefault(group, self.factors(*group))
-            device += reading * factors.reading + working * factors.working
+            device += reading * factors.reading + working * factors.working + count * factors.choice_s
             if not in_pieces:
                 launches += times + each * factors.launches
             elif issubclass(group[0], CUTS):

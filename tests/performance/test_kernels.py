@@ -101,6 +101,38 @@ def test_units_walk_over_all_keys_of_a_head(keys: int, published: float) -> None
     assert shared.seconds(one) < published / 10
 
 
+@pytest.mark.parametrize(
+    ("device", "heads", "kv_heads", "width", "latent", "published"),
+    [
+        ("h100-sxm-80gb", 32, 8, 256, False, 9.2e-9),  # Llama 3.1 8B, sgl-project/sglang#2394: 0.58 ms for 1,960 tokens
+        ("b200-sxm-180gb", 20, 1, 1088, True, 23e-9),  # GLM 4.7 Flash, as three runs of SGLang's cookbook lie apart
+    ],
+)
+def test_a_few_units_share_keys(
+    device: str, heads: int, kv_heads: int, width: int, latent: bool, published: float
+) -> None:
+    """Each token that Triton's kernels look back at takes as long as published within 40 %; other kernels a tenth."""
+    values = catalog().engine("sglang").of_version("0.5.9").values
+    accelerator = catalog().accelerator(device)
+    further = []
+    for way in ("triton", "flash"):
+        own = Kernels(accelerator, engine="sglang", own=own_kernels(values, way, ("NVIDIA",)))
+        near, far = (
+            attention(1, 1, keys)._replace(
+                heads=heads,
+                kv_heads=kv_heads,
+                key_dim=width - 128,
+                value_dim=128,
+                latent=latent,
+                cache_bytes=2.0 * keys,
+            )
+            for keys in (2048, 4096)
+        )
+        further.append((own.seconds(far) - own.seconds(near)) / 2048)
+    assert further[0] == pytest.approx(published, rel=0.4)
+    assert further[1] < published / 10
+
+
 def test_messages_between_cards() -> None:
     """Two cards on PCIe send a short all-reduce in 5 to 9 us, four in 10 to 16, eight in 20 to 30; NVLink in less.
 

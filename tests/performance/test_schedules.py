@@ -155,6 +155,76 @@ def test_experts_that_no_library_multiplies(family: str, kernel: str, device: st
     own, of_a_library = grouped(engine.triton_experts(family)), grouped(frozenset())
     assert (own.reading > of_a_library.reading) is in_triton
     assert (own.launches > of_a_library.launches) is in_triton
+    assert (own.choice_s > of_a_library.choice_s) is in_triton
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "steps"),
+    [("glm4_moe", "0.5.9", True), ("glm4_moe", "0.5.16", False), ("minimax_m2", "0.5.9", False)],
+)
+def test_several_kernels_choose_experts(family: str, version: str, steps: bool) -> None:
+    """SGLang chose by PyTorch's kernels where experts are many and scored by sigmoids, until one kernel did for all."""
+    assert catalog().engine("sglang").of_version(version).chooses_in_steps(family, ("Hopper", "NVIDIA")) is steps
+
+
+@pytest.mark.parametrize(
+    ("device", "triton", "chosen_s"),
+    [
+        ("h200-sxm-141gb", True, (8e-6, 36e-6)),
+        ("b200-sxm-180gb", True, (8e-6, 36e-6)),
+        ("b200-sxm-180gb", False, (0.0, 0.0)),  # a library's kernels choose, too
+    ],
+)
+def test_experts_are_chosen_before_their_kernels(device: str, triton: bool, chosen_s: tuple[float, float]) -> None:
+    """One kernel does so in 8 microseconds, several in 36: sgl-project/sglang#5371."""
+    facts, found = catalog(), []
+    for stepwise in (False, True):
+        schedule = schedule_of(
+            facts.engine("sglang").values,
+            era="0.5",
+            weights=facts.number_format("bf16"),
+            accelerator=facts.accelerator(device),
+            market="data-center",
+            attention="flash",
+            triton=frozenset(("bf16",) if triton else ()),
+            stepwise=stepwise,
+        )
+        found.append(schedule.grouped("bf16").choice_s)
+    assert tuple(found) == pytest.approx(chosen_s)
+
+
+@pytest.mark.parametrize(("version", "in_triton"), [("0.4.6", True), ("0.5.6", False)])
+def test_a_library_s_experts_came_with_a_version(version: str, in_triton: bool) -> None:
+    """On B200 SGLang takes NVIDIA's experts of DeepSeek since 2025-10, Triton's before: sgl-project/sglang#11816."""
+    engine = catalog().engine("sglang").of_version(version)
+    assert ("fp8-block" in engine.triton_experts("deepseek_v3")) is in_triton
+
+
+@pytest.mark.parametrize(
+    ("model", "device", "version", "by_triton"),
+    [
+        ("gemma-4-e4b", "h200-sxm-141gb", "0.5.16", True),  # heads of 512
+        ("gemma-4-e4b", "mi300x", "0.5.16", True),
+        ("gemma-4-e4b", "b200-sxm-180gb", "0.5.16", False),
+        ("qwen3-next-80b-a3b", "b200-sxm-180gb", "0.5.9", True),  # states without a second buffer
+        ("qwen3-next-80b-a3b", "b200-sxm-180gb", "0.5.16", False),
+        ("qwen3-next-80b-a3b", "h200-sxm-141gb", "0.5.9", False),
+        ("glm-4.7-flash", "rtx-pro-6000-server-96gb", "0.5.9", True),  # latent attention
+        ("glm-4.7-flash", "b200-sxm-180gb", "0.5.9", False),
+    ],
+)
+def test_triton_attends_where_no_other_kernel_does(model: str, device: str, version: str, by_triton: bool) -> None:
+    """What SGLang takes by itself is Triton's attention or a faster one, which may be asked for, too."""
+    asked: dict[str, Any] = {"model": model, "engine": "sglang", "engine_version": version, "accelerator": device}
+    asked |= {"accelerators": 1, "sequences": 1, "prompt_tokens": 30_000, "output_tokens": 200}
+
+    def written(**changes: str) -> float:
+        report: Any = estimate(asked | changes)
+        return float(report["speed"]["decode_tokens_per_s"]["typical"])
+
+    usual, asked_for = written(), written(attention="triton")
+    assert (usual == asked_for) is by_triton
+    assert usual >= asked_for
 
 
 @pytest.mark.parametrize(

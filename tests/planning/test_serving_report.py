@@ -170,7 +170,7 @@ def test_tokens_of_a_pool() -> None:
     """
 
     def found(saved: int) -> Any:
-        engine = SimpleNamespace(id="sglang", values={"block_tokens": 16.0})
+        engine = SimpleNamespace(id="tensorrt-llm", values={"block_tokens": 16.0})
         case = SimpleNamespace(
             stage=SimpleNamespace(kind_counts=lambda: ()),
             budget=SimpleNamespace(recurrent_state=0),
@@ -223,3 +223,11 @@ def test_as_many_as_fit_needs_a_device(engine: str) -> None:
     """The field that asks for it is named."""
     with pytest.raises(ScenarioError, match=r'^sequences: "max" needs an accelerator: as many as fit on what'):
         estimate({**SERVED, "engine": engine, "sequences": "max"})
+
+
+@pytest.mark.parametrize("model", ["gemma-4-e4b", "gpt-oss-20b", "gemma-3-12b", "llama-3-8b"])
+def test_sglang_s_pool_has_the_tokens_of_the_sequences_that_fit(model: str) -> None:
+    """Windows free no room there, so that as many sequences fit as the pool's tokens make up."""
+    asked = {"prompt_tokens": 8192, "output_tokens": 1024, "sequences": 1}
+    found = memory(model=model, engine="sglang", accelerator="h200-sxm-141gb", **asked)
+    assert found["kv_pool_tokens"] // 9216 == pytest.approx(found["max_sequences"], abs=1)

@@ -199,14 +199,21 @@ def test_a_launch_command_is_read() -> None:
     assert launched(unpacked | {"metric": "mean_tpot_ms"}, 1) == {}
     with pytest.raises(SkipError, match="unpack"):
         launched(unpacked | {"metric": "mean_ttft_ms"}, 1)
+    assert launched({"notes": "args: sglang --attention-backend triton"}, 1) == {"attention": "triton"}
+    paged = "args: --attention-backend trtllm_mha"
+    assert launched({"notes": paged}, 1) == {}
+    with pytest.raises(SkipError, match="beginnings"):
+        launched({"notes": f"{paged}, with which beginnings are not shared"}, 1)
     with pytest.raises(SkipError, match="slower than the server"):
         launched({"notes": f"args: vllm x; median gap between tokens 0.00 ms: {WAITING}"}, 1)
 
 
 def test_random_lengths_of_sglang_lie_evenly() -> None:
     """From one token on, so that their mean is half of the most: of one at a time a hundred are steady, of 16 a run."""
-    rows = {row["id"]: row for row in read_rows(inference_speed.FILE) if row["source_key"] == "wangjiachen"}
-    even = [inference_speed.scenario_of(row) for row in rows.values() if "lengths uniform 1..N" in row["notes"]]
+    rows = [
+        row for row in read_rows(inference_speed.FILE) if row["id"].startswith("Sv00") and "wang" in row["source_key"]
+    ]
+    even = [inference_speed.scenario_of(row) for row in rows if "lengths uniform 1..N" in row["notes"]]
     steady = [asked for asked in even if "concurrency" in asked]
     runs = [asked["arrivals"] for asked in even if "arrivals" in asked]
     assert steady and all(asked["length_spread"] == pytest.approx(3**-0.5, rel=0.01) for asked in steady)

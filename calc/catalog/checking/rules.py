@@ -147,6 +147,8 @@ ENGINE_RULES: Rules = {
     "backends?": (dict,),
     "window_pools?": (list,),
     "library_experts?": (dict,),
+    "triton_attention?": (dict,),
+    "stepwise_choice?": (dict,),
     "second_runner?": (dict,),
     "fetched?": (str,),
     "latents?": (str,),

@@ -110,6 +110,8 @@ class Engine(NamedTuple):
     window_pools: tuple[str, ...] = ()  # families of which layers with a window have a pool of their own
     second_runner: Mapping[str, str] = {}  # by family, or for all that are dense, the version that first ran it anew
     library_experts: Mapping[str, list[str]] = {}  # by family, kernels of routed experts that it takes from a library
+    triton_attention: Mapping[str, list[str]] = {}  # by family, the classes of devices on which Triton's kernels attend
+    stepwise_choice: Mapping[str, list[str]] = {}  # the same on which several kernels choose a token's experts
 
     def of_version(self, version: str | None = None, maker: str = "") -> "Engine":
         """Return the engine in the era of a version on a maker's devices; None: the newest that has measurements."""
@@ -184,7 +186,16 @@ class Engine(NamedTuple):
 
     def triton_experts(self, family: str) -> frozenset[str]:
         """Return the kernels of a family's routed experts that are Triton's where others' come from a library."""
-        return OF_TRITON.difference(self.library_experts.get(family, ())) if self.library_experts else frozenset()
+        library = self.as_of_era(self.library_experts)
+        return OF_TRITON.difference(library.get(family, ())) if library else frozenset()
+
+    def attends_by_triton(self, family: str, classes: tuple[str, ...]) -> bool:
+        """Return whether a family's attention is Triton's on a device of these classes, where nothing else is said."""
+        return not set(classes).isdisjoint(self.as_of_era(self.triton_attention).get(family, ()))
+
+    def chooses_in_steps(self, family: str, classes: tuple[str, ...]) -> bool:
+        """Return whether several kernels choose the experts of a family's tokens on a device of these classes."""
+        return not set(classes).isdisjoint(self.as_of_era(self.stepwise_choice).get(family, ()))
 
     @property
     def is_timed(self) -> bool:
