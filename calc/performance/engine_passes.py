@@ -87,8 +87,9 @@ def passes_of(
     away = host_models(demand, placement, fuses=fuses) if host is not None and placement.on_host else ()
     if layout.expert > 1:
         model = model._replace(expert_ranks=expert_ranks(values, demand, layout, accelerator))
-    if values.get("absorbs_latents"):
-        model, away = model.absorbing(), tuple(each.absorbing() for each in away)
+    if values.get("absorbs_latents") or values.get("absorbs_chosen"):
+        every = bool(values.get("absorbs_latents"))
+        model, away = model.absorbing(all_looks=every), tuple(each.absorbing(all_looks=every) for each in away)
     part = None
     if host is not None and placement.on_host:
         law, crossed = processor_law(host, values), crossings(demand, placement)

@@ -42,11 +42,16 @@ class RankModel(NamedTuple):
     encoder_tokens: int | None  # of every sequence, where they do not depend on the prompt
     expert_ranks: ExpertRanks = ExpertRanks()
 
-    def absorbing(self) -> "RankModel":
-        """Return the model for an engine whose prompts look at latent vectors themselves, as decoding does."""
-        if not any(look.absorbed for look, _ in self.looks):
+    def absorbing(self, *, all_looks: bool) -> "RankModel":
+        """Return the model for an engine whose prompts look at latent vectors themselves, as decoding does.
+
+        Else those of layers alone whose entries an indexer chooses, though there be fewer than it would choose.
+        """
+        absorbs = [look.absorbed is not None and (all_looks or look.chosen is not None) for look, _ in self.looks]
+        if not any(absorbs):
             return self
-        return self._replace(looks=tuple((look._replace(absorbs=True), count) for look, count in self.looks))
+        looks = zip(self.looks, absorbs, strict=True)
+        return self._replace(looks=tuple((look._replace(absorbs=way), count) for (look, count), way in looks))
 
     @property
     def has_head(self) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 from calc import ScenarioError, estimate
 from calc.catalog.records import version_numbers
 from calc.performance.arrivals import P95
-from calc.service.traffic import read_spread
 from calc.validation.inference import (
     accelerator_of,
     model_of,
@@ -73,7 +72,6 @@ TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/tr
 SERVED = re.compile(r"max_concurrency|(?<!offline, )\b\d+ requests")  # through a server, of many lengths
 RANGE_RATIO = re.compile(r"range ratio (\d[\d.]*\d|\d)|lengths uniform 1\.\.")  # the least of lengths over the most
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
-ROUNDS = 10  # of requests, below which a run is mostly its beginning and its end
 SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
 
 
@@ -153,10 +151,11 @@ def lengths_of(row: Row, engine: str) -> dict[str, Any]:
 
 
 def served_at_once(row: Row) -> dict[str, Any]:
-    """Return the requests that were in a server at a time; a few rounds of them are a burst, which ends.
+    """Return the requests that were in a server at a time; where it is known how many there were, they are a burst.
 
-    Where all lengths are alike requests stay in step, round after round: those that came together end together, and
-    the next ones wait for each other's prompts.
+    The first of ten rounds comes at once, which the mean of all first tokens still shows, and a run has an end. Where
+    all lengths are alike requests stay in step, round after round: those that came together end together, and the next
+    ones wait for each other's prompts.
     Prompts and answers of ShareGPT have the spread of its lengths about the mean that the row states; random ones of
     SGLang's client any length up to one, unless it is told otherwise.
     """
@@ -171,9 +170,6 @@ def served_at_once(row: Row) -> dict[str, Any]:
             alike = spread is not None and len(set(spread(number(row, "output_len")).values())) == 1
             return at_a_time | ({"length_spread": 0.0} if alike else {})
         raise SkipError("how many requests ran at a time is not stated")
-    if kept and spread and count >= ROUNDS * int(kept.group(1)):
-        answers = read_spread(spread(number(row, "output_len")), "output_len")
-        return at_a_time | {"length_spread": answers.deviation}
     arrivals: dict[str, Any] = {"requests": count} | at_a_time
     if spread:
         means = {"prompt_tokens": float(row["input_len"]), "output_tokens": float(row["output_len"])}

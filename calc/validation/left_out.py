@@ -216,9 +216,7 @@ def kept(kind: str) -> Kept:
 def at_first_sight(kind: str) -> dict[str, float]:
     """Return the errors of rows that were written down before they were predicted, as they were before any mending.
 
-    Those of inference are what commit 9b267f1f predicts and, of rows that begin with Sx or B3, aa20c2be, with
-    B4L, 9e0dfda1, with B5S, 47aa99e2; those of training what c27276ee, a55ecd86, e5cc341d, 6c1b6c50 and, with B4T,
-    9e0dfda1 do.
+    They are what the code predicted as of the day on which they came into the file, whose history names it.
     """
     return {row["id"]: float(row["error"]) for row in read_rows(FIRST_SIGHT) if row["kind"] == kind}
 

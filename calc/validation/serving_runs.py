@@ -21,6 +21,7 @@ FILE = "serving_runs.csv"
 ENGINES = {"trtllm": "tensorrt-llm", "sglang": "sglang", "vllm": "vllm"}
 FIGURES = {"ttft_ms": "time_to_first_token_s", "tpot_ms": "time_per_output_token_s"}
 FOUR_BITS = {"openai/gpt-oss-120b": "mxfp4"}  # what "fp4" is but for NVFP4
+STEADY = "concurrency", "length_spread"  # fields of a server that is never short of requests
 MACHINE = 8  # devices
 STATED = 16  # devices up to which rows state all degrees
 SAMPLE = 6  # a build scores one of so many rows
@@ -100,6 +101,19 @@ def pools_of(row: Row) -> dict[str, Any]:
     return found
 
 
+def arrivals_of(row: Row) -> dict[str, Any]:
+    """Return the requests of a row where it is known how many there were, of which the first come at once."""
+    for entry in settings_of(row):
+        if "rounds" in entry:
+            kept = int(row["concurrency"])
+            lengths = {
+                field: {"least": round(entry["least"] * int(row[column])), "most": int(row[column])}
+                for field, column in (("prompt_tokens", "input_len"), ("output_tokens", "output_len"))
+            }
+            return {"arrivals": {"requests": entry["rounds"] * kept, "concurrency": kept, "lengths": lengths}}
+    return {}
+
+
 def weights_of(row: Row) -> str:
     """Return the number format of a server's weights."""
     if row["products"] == "fp8_block":
@@ -111,7 +125,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row in one pool; raises SkipError with the reason where there is none."""
     if row["mode"] != "agg":
         raise SkipError("prefill and decoding ran on devices of their own")
-    return {**served_of(row), "parallelism": layout_of(row)}
+    found, arrivals = {**served_of(row), "parallelism": layout_of(row)}, arrivals_of(row)
+    return {name: found[name] for name in found if not arrivals or name not in STEADY} | arrivals
 
 
 def pooled_scenario_of(row: Row) -> dict[str, Any]:

@@ -308,9 +308,19 @@ def test_an_engine_that_expands_no_latents_looks_at_them_in_prompts_too() -> Non
     """llama.cpp's prompts look at DeepSeek-V3's 576 numbers of 36,864 tokens, and expand none of the cached ones."""
     expanding = on_rank("deepseek-v3")
     prompt = Segment(1, 4096, 32_768, 1.0)
-    found = of_kind(forward(expanding.absorbing(), prompt), Attention)[0].operation
+    found = of_kind(forward(expanding.absorbing(all_looks=True), prompt), Attention)[0].operation
     assert isinstance(found, Attention)
     assert (found.latent, found.kv_heads, found.key_dim, found.value_dim) == (True, 1, 576, 512)
-    names = [[name_of(item) for item in forward(model, prompt)] for model in (expanding, expanding.absorbing())]
+    names = [
+        [name_of(item) for item in forward(model, prompt)] for model in (expanding, expanding.absorbing(all_looks=True))
+    ]
     assert ["Keys and values of cached latent vectors" in listed for listed in names] == [True, False]
-    assert on_rank("llama-3.1-8b").absorbing() == on_rank("llama-3.1-8b")
+    assert on_rank("llama-3.1-8b").absorbing(all_looks=True) == on_rank("llama-3.1-8b")
+
+
+def test_an_engine_may_absorb_only_where_an_indexer_chooses() -> None:
+    """vLLM's prompts of DeepSeek-V3.2 look at latent vectors even where all of them are chosen; V3's do not."""
+    prompt = Segment(1, 1024, 0, 1.0)
+    models = [on_rank(name).absorbing(all_looks=False) for name in ("deepseek-v3.2", "deepseek-v3")]
+    looks = [item.operation for model in models for item in of_kind(forward(model, prompt), Attention)]
+    assert [look.latent for look in looks if isinstance(look, Attention)] == [True, False, False]

@@ -36,6 +36,7 @@ BOUNDS: dict[str, Bound] = {
     ),
     **dict.fromkeys(
         (
+            "absorbs_chosen",
             "absorbs_latents",
             "batches_adapters",
             "drafts_apart",
