@@ -16,6 +16,7 @@ from calc.calculators.sizes import with_sizes
 from calc.catalog import catalog
 from calc.derivation import CAUTION, INFO, WRONG
 from calc.planning.chance import SURE
+from calc.planning.fit import in_whole_machines
 from calc.units import show_count, show_gb, show_gib, show_number, show_power
 
 METHODS = {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}
@@ -254,6 +255,13 @@ def verdict_html(fits: Fits, headline: str, rest: str, *, asked: str = "") -> st
     inner = element("strong", unbroken(sign + headline)) + " " + unbroken(rest)
     question = element("small", text(asked), class_="calc-question") if asked else ""
     return element("p", inner + question, class_="calc-verdict", data_fits=state)
+
+
+def whole_machines(report: Report) -> str:
+    """Return how many the fewest devices are in whole machines, behind their number; empty where they are as many."""
+    count = report["memory"]["devices_needed"]
+    whole = in_whole_machines(count, report["scenario"]["accelerator"], catalog())
+    return f", {show_count(whole)} in whole machines" if whole > count else ""
 
 
 def asked_words(report: Report) -> str:

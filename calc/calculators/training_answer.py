@@ -23,6 +23,7 @@ from calc.calculators.rendering import (
     parts_html,
     run_words,
     unless_tight,
+    whole_machines,
 )
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
@@ -196,6 +197,7 @@ def needs_html(report: Report, *first: str) -> str:
         split = division(fewest) or "undivided"
         items.append(
             f"Fewest devices of this kind: <strong>{show_count(memory['devices_needed'])}</strong> ({text(split)})"
+            + whole_machines(report)
         )
     if memory["host_bytes"]:
         items.append(f"Host memory: <strong>{size_gib(memory['host_bytes'])}</strong>")

@@ -21,7 +21,7 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number, Report
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import Verdict, answer_html, facts_html, fit_word, parts_html, spoken
+from calc.calculators.rendering import Verdict, answer_html, facts_html, fit_word, parts_html, spoken, whole_machines
 from calc.calculators.serving_inputs import (
     adapters,
     cache_formats,
@@ -140,7 +140,8 @@ def room(report: Report) -> str:
         tokens = show_count(memory["kv_pool_tokens"])
         items.append(f"Tokens that the cache can hold in all: <strong>{tokens}</strong>")
     if memory["devices_needed"]:
-        items.append(f"Fewest devices of this kind: <strong>{show_count(memory['devices_needed'])}</strong>")
+        needed = f"<strong>{show_count(memory['devices_needed'])}</strong>"
+        items.append(f"Fewest devices of this kind: {needed}{whole_machines(report)}")
     items.append(f"All devices together: <strong>{size_gib(memory['sum_over_devices_bytes'])}</strong>")
     return facts_html(items)
 

@@ -10,8 +10,9 @@ from calc.lines.parts import NUMBER
 from calc.lines.wording import APPLE, ELSEWHERE, LAPTOP
 
 ALONE = re.compile(
-    r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu|no (?:dedicated )?gpus?"
-    r"|without (?:an? |any )?(?:dedicated )?gpus?|cpu(?= (?:inference|latency|speed|throughput|performance)\b)"
+    r"\b(?:cpu[- ]only|only (?:a |the |my )?cpu|(?:on|with) (?:a |the |my )?cpu"
+    r"|(?:no|without(?: an?| any)?) (?:dedicated )?(?:gpus?|graphics cards?)"
+    r"|cpu(?= (?:inference|latency|speed|throughput|performance)\b)"
     r"|(?:ohne|sans|sin) (?:gpu|grafikkarte|carte graphique|tarjeta grafica))\b"
 )
 BARE = re.compile(r"(?<!what )(?<!which )(?<!best )(?<!need )\bcpus?\b(?!\s*(?:offload|ram|memory|and|[/+]))")
@@ -80,12 +81,11 @@ def read_bare(line: Line) -> tuple[int, int] | None:
     """
     if OF_CARDS.search(line.small):
         return None
-    if not ONE_MEMORY.search(line.small) and (memory := next(line.found(MEMORY), None)):
-        return memory.span()
     laptop = OWN_MEMORY.search(line.small)
     match = next(line.found(BARE), None) or (next(line.found(LAPTOP), None) if laptop else None)
     if match is None:
-        return None
+        memory = None if ONE_MEMORY.search(line.small) else next(line.found(MEMORY), None)
+        return memory.span() if memory else None
     line.claim(*match.span())
     return match.span()
 

@@ -11,7 +11,6 @@ from calc.units import GIB
 
 BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
 OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
-MOST_IN_NODE = 8  # devices; a rack with more is called by its name
 ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
 COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)")
 
@@ -81,12 +80,6 @@ def added(line: Line, count: Count | None) -> Count | None:
         return None
     line.claim(*match.span())
     return Count(*match.span(), value=ORDINALS[match[1]] if match[1] else (count.value if count else 1) + 1)
-
-
-def in_node(device: object, facts: Catalog) -> int | None:
-    """Return how many of a device stand in a machine of one host, None for one that stands alone."""
-    machines = [machine.devices for machine in facts.machines() if machine.accelerator == device]
-    return max((devices for devices in machines if 1 < devices <= MOST_IN_NODE), default=None)
 
 
 def macs(line: Line, facts: Catalog) -> list[str]:

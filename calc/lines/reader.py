@@ -9,9 +9,10 @@ from calc.lines.drafting import read_draft
 from calc.lines.host import read_alone, read_bare, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
-from calc.lines.own_device import added, count_apart, in_laptop, in_node, is_another, macs, of_size
+from calc.lines.own_device import added, count_apart, in_laptop, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.lines.wording import APPLE, BOUGHT, CACHES, EXTERNAL, LAPTOP, LM_STUDIO, MLX, OF_MACS
+from calc.planning.fit import in_one_machine
 from calc.scenario.model import known_architecture
 from calc.units import GIB
 
@@ -123,7 +124,7 @@ class Reader:
         if nodes is None:
             return
         counted = next((chip for chip in self.chips if chip.field == "accelerators"), None)
-        each = counted.value if counted else in_node(self.value("accelerator"), self.facts)
+        each = counted.value if counted else in_one_machine(str(self.value("accelerator")), self.facts)
         if each is None:
             self.line.release(nodes.start, nodes.end)
             return

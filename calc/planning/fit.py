@@ -1,12 +1,15 @@
 """Searching for what fits: the fewest devices for a demand, and the most sequences on given devices."""
 
 from collections.abc import Callable
+from math import ceil
 from typing import TypeVar
 
+from calc.catalog import Catalog
 from calc.memory.budget import Demand, Layout, load_budget
 from calc.planning.layout import MOST_DEVICES, best_layout, fullest, loads, tensor_degrees
 
 MOST_SEQUENCES = 10**7
+MOST_IN_MACHINE = 8  # of one host
 T = TypeVar("T")
 
 
@@ -43,6 +46,18 @@ def fewest(least: int, most: int, fitting: Callable[[int], T | None]) -> T | Non
         return None
     between = (fitting(count) for count in range(low + 1, high))
     return next((found for found in between if found is not None), last)
+
+
+def in_one_machine(device: str, facts: Catalog) -> int | None:
+    """Return how many of a device stand in a machine of one host, None for one that stands alone."""
+    machines = [machine.devices for machine in facts.machines() if machine.accelerator == device]
+    return max((devices for devices in machines if 1 < devices <= MOST_IN_MACHINE), default=None)
+
+
+def in_whole_machines(count: int, device: str, facts: Catalog) -> int:
+    """Return how many devices one has for so many at least: servers' are had by the machine where one is not enough."""
+    each = in_one_machine(device, facts) if facts.accelerator(device).segment == "data-center" else None
+    return count if each is None or count <= each else ceil(count / each) * each
 
 
 def most_sequences(demand: Demand, layout: Layout, capacity_bytes: int) -> int:

@@ -92,7 +92,7 @@ def test_this_or_that_stands_side_by_side(watched: Watched, site: str) -> None:
 
 
 def test_on_a_phone_the_answer_is_in_view(chromium: Browser, site: str) -> None:
-    """At 390 by 844 pixels nothing has to be scrolled to read the verdict."""
+    """At 390 by 844 pixels nothing has to be scrolled to read the verdict, nor what was understood and taken for it."""
     context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto(site)
@@ -102,5 +102,7 @@ def test_on_a_phone_the_answer_is_in_view(chromium: Browser, site: str) -> None:
     expect(verdict).to_contain_text("It fits", timeout=BOOT_MS)
     box = verdict.bounding_box()
     assert page.evaluate("scrollY") == 0 and box is not None and box["y"] + box["height"] <= 844
+    chips = [chip.bounding_box() for chip in page.locator(".ask-chip").all()]
+    assert len(chips) > 3 and all(chip and chip["x"] + chip["width"] <= 390 for chip in chips)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     context.close()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from calc import estimate
 from calc.catalog import catalog
 from calc.errors import ScenarioError
+from calc.planning.fit import in_whole_machines
 from calc.planning.layout import tensor_degrees
 from calc.scenario.model import known_architecture
 
@@ -44,6 +45,21 @@ def test_the_devices_needed_hold_it_and_one_less_does_not(scenario: dict[str, An
             if fewer % degree == 0 and fewer // degree <= architecture.layer_count:
                 smaller = {"tensor": degree, "pipeline": fewer // degree}
                 assert not memory(scenario | {"parallelism": smaller})["fits"]
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "whole"),
+    [
+        ("h100-sxm-80gb", 12, 16),
+        ("h100-sxm-80gb", 3, 3),
+        ("gb200-186gb", 6, 8),
+        ("rtx-4090", 40, 40),
+        ("m4-max-64gb", 3, 3),
+    ],
+)
+def test_servers_devices_are_had_by_the_machine(device: str, count: int, whole: int) -> None:
+    """Beyond the eight of an HGX H100, or the four of a tray, they come in machines; cards of one's own come singly."""
+    assert in_whole_machines(count, device, catalog()) == whole
 
 
 def test_computers_that_are_asked_for_are_counted() -> None:
