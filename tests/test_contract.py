@@ -77,7 +77,7 @@ OPTIMIZERS = (
     *("adamw", "adamw-foreach", "adamw-8bit", "paged-adamw", "paged-adamw-8bit"),
     *("sgd", "sgd-momentum", "adafactor", "lion", "muon"),
 )
-PRECISIONS = ("fp32", "bf16-mixed", "fp16-mixed", "bf16-autocast", "bf16", "fp8-mixed")
+PRECISIONS = ("fp32", "bf16-mixed", "fp16-mixed", "bf16-autocast", "fp16-autocast", "bf16", "fp8-mixed")
 TOTALS = ("allocated_bytes", "reserved_bytes", "device_bytes")
 INFERENCE_RATES = (
     *("prefill_tokens_per_s", "decode_tokens_per_s", "time_to_first_token_s", "time_per_output_token_s"),

@@ -51,6 +51,7 @@ PRECISION = Choice(
         ("bf16", "BF16 alone (torchtune's usual)"),
         ("bf16-autocast", "FP32 with BF16 autocast (PyTorch)"),
         ("fp16-mixed", "FP16 with FP32 masters"),
+        ("fp16-autocast", "FP32 with FP16 autocast (PyTorch)"),
         ("fp8-mixed", "FP8 matrices with FP32 masters"),
         ("fp32", "FP32"),
     ),

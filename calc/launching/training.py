@@ -10,8 +10,13 @@ from calc.launching.command import flags_of
 from calc.launching.trained import PORT, Trained
 from calc.performance.fabric import joined
 
-MIXED = {"bf16-mixed": "bf16", "bf16-autocast": "bf16", "fp16-mixed": "fp16"}  # accelerate's word for a precision
-WIDE = ("bf16-autocast", "fp32")  # precisions that keep weights in FP32
+MIXED = {  # accelerate's word for a precision
+    "bf16-mixed": "bf16",
+    "bf16-autocast": "bf16",
+    "fp16-mixed": "fp16",
+    "fp16-autocast": "fp16",
+}
+WIDE = ("bf16-autocast", "fp16-autocast", "fp32")  # precisions that keep weights in FP32
 STATES = {"optimizer", "parameters"}
 STARTED = (None, "transformers", "trl", "deepspeed")  # frameworks that TRL's command starts
 ZERO = {"none": 0, "zero-1": 1, "zero-2": 2, "zero-3": 3}

@@ -40,7 +40,8 @@ SIXTEEN_BIT, ALIGNED = ("bf16", "fp16"), 8  # elements of 16 bytes
 UNALIGNED = "unaligned"  # the kernel of a product in 16 bit whose rows do not begin at multiples of 16 bytes
 NARROW, NARROW_SCHEME = "fp8", "fp8-mixed"
 CAST_BYTES = 4.0  # of an element: read in 16 bit, written in 8 and written transposed
-MULTIPLIED = {"fp32": "tf32", "fp16-mixed": "fp16", "fp8-mixed": "fp8"}  # number formats of products, others BF16
+# Number formats of products, others BF16.
+MULTIPLIED = {"fp32": "tf32", "fp16-mixed": "fp16", "fp16-autocast": "fp16", "fp8-mixed": "fp8"}
 
 
 class StepPasses(NamedTuple):

@@ -24,7 +24,7 @@ def usual_precision(reader: TrainingReader, facts: Catalog) -> str:
 def precision_on(device: Accelerator, usual: str, *, framework: str | None, facts: Catalog) -> str:
     """Return the precision of a device where nobody says it: what is usual, FP16 without BF16, or else FP32."""
     narrow = "fp16" in device.facts and "bf16" not in device.facts
-    for precision in (usual, "fp16-mixed"):
+    for precision in (usual, "fp16-autocast" if usual == "bf16-autocast" else "fp16-mixed"):
         if not (narrow and precision.startswith("bf16")) and trains_in(
             precision, facts=facts, framework=framework, device=device
         ):

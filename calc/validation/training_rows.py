@@ -15,6 +15,7 @@ PRECISIONS = (
     ("float8", "fp8-mixed"),
     ("fp32 sharded", "bf16-autocast"),
     ("bf16 under autocast", "bf16-autocast"),
+    ("fp16 under autocast", "fp16-autocast"),
     ("bf16-mixed (fp32", "bf16-autocast"),
     ("gptq int4 base (autogptq)", "fp16-mixed"),  # with DeepSpeed, which runs no autocast
     ("gptq", "bf16"),

@@ -41,6 +41,7 @@ PRECISIONS = (
     ("amp_bf16", "bf16-autocast"),
     ("bf16 (fp32 master", "bf16-autocast"),
     ("bf16 under autocast", "bf16-autocast"),
+    ("fp16 under autocast", "fp16-autocast"),
     ("masters beside", "bf16-mixed"),
     ("fp32", "fp32"),
     ("int4 gptq", "fp16-mixed"),

@@ -526,7 +526,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("sharding", ["none", "zero-1", "zero-2", "zero-3"])
-@pytest.mark.parametrize("precision", ["bf16", "bf16-mixed", "bf16-autocast", "fp16-mixed", "fp32"])
+@pytest.mark.parametrize("precision", ["bf16", "bf16-mixed", "bf16-autocast", "fp16-autocast", "fp16-mixed", "fp32"])
 @pytest.mark.parametrize("offload", [[], ["optimizer"], ["optimizer", "parameters"]])
 def test_accelerate_has_the_keys(sharding: str, precision: str, offload: list[str]) -> None:
     """Each key of a training run's configuration stands in accelerate's source, and holds what that has a list of."""

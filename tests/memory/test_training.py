@@ -32,6 +32,7 @@ def allocated(base: dict[str, object], **changes: object) -> int:
         ("bf16-mixed", None, 18),
         ("bf16-mixed", "bf16", 16),
         ("bf16-autocast", None, 16),
+        ("fp16-autocast", None, 16),
         ("bf16", None, 8),
     ],
 )

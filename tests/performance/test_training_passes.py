@@ -11,6 +11,7 @@ from calc import ScenarioError, estimate
 from calc.architecture.stages import Stage, stages
 from calc.catalog import catalog
 from calc.memory.training.plan import Plan
+from calc.memory.training.states import SCHEMES
 from calc.performance.exchanges import exchanges
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import (
@@ -64,7 +65,7 @@ def middle(plan: Plan) -> Stage:
 @given(
     layout=st.sampled_from(LAYOUTS),
     sharding=st.sampled_from(("none", "zero-1", "zero-2", "zero-3")),
-    precision=st.sampled_from(("bf16-mixed", "fp16-mixed", "bf16-autocast", "bf16", "fp32", "fp8-mixed")),
+    precision=st.sampled_from(tuple(SCHEMES)),
     method=st.sampled_from(("full", "lora", "qlora")),
     checkpointing=st.sampled_from(("none", "selective", "full")),
     accumulation=st.integers(1, 9),

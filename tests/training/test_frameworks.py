@@ -112,6 +112,24 @@ def test_a_framework_does_what_the_one_does_that_it_is_built_on() -> None:
     assert report(framework="transformers", method="qlora")["scenario"]["adapter_dtype"] == "fp32"
 
 
+@pytest.mark.parametrize(
+    ("framework", "method", "device", "precision"),
+    [
+        ("transformers", "qlora", "a100-sxm-80gb", "bf16-autocast"),
+        ("transformers", "qlora", "t4-16gb", "fp16-autocast"),
+        ("trl", "full", "v100-sxm-32gb", "fp16-autocast"),
+        ("trl", "qlora", "v100-sxm-32gb", "fp16-mixed"),
+        ("transformers", "lora", "t4-16gb", "fp16-mixed"),
+    ],
+)
+def test_autocast_is_in_the_type_that_a_device_computes_in(
+    framework: str, method: str, device: str, precision: str
+) -> None:
+    """A T4 and a V100 do not compute in BF16: what a framework keeps in FP32 is cast to FP16 there."""
+    scenario = report(framework=framework, method=method, accelerator=device)["scenario"]
+    assert scenario["precision"] == precision
+
+
 @pytest.mark.parametrize("framework", ["transformers", "trl", "axolotl", "llama-factory", "ms-swift"])
 @pytest.mark.parametrize("sharding", ["zero-1", "zero-2", "zero-3"])
 def test_deepspeed_keeps_masters_under_every_trainer(framework: str, sharding: str) -> None:

@@ -49,11 +49,11 @@ def test_all_sources_together(scores: list[Score]) -> None:
     """Each source counting once, the median error is near an eighth and four of five rows lie in their range.
 
     Packed texts of unknown lengths, networks that nobody names, adapters that are FSDP's units each, a book's loop that
-    waits for each loss and routers that nobody trained yet are a fifth and more off.
+    waits for each loss and recipes of mixtures that are verified in short runs are a fifth and more off.
     """
     whole = overall(by(scores, "source"))
-    assert whole.middle <= 0.13
-    assert whole.covered is not None and 0.72 <= whole.covered <= 0.87
+    assert whole.middle <= 0.12
+    assert whole.covered is not None and 0.72 <= whole.covered <= 0.89
 
 
 def test_every_larger_error_has_its_reason(scores: list[Score]) -> None:

@@ -77,6 +77,17 @@ SCHEMES = {
             source="torch-amp",
         ),
         Scheme(
+            id="fp16-autocast",
+            weight=4,
+            master=0,
+            gradient=4,
+            compute=2,
+            autocast=True,
+            adapter=4,
+            base="fp32",
+            source="torch-amp",
+        ),
+        Scheme(
             id="bf16",
             weight=2,
             master=0,
