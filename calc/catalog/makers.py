@@ -156,7 +156,7 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
         name: EngineCoefficient(**{**item, "rows": tuple(item.get("rows", ()))})  # type: ignore[arg-type]
         for name, item in listed.items()
     }
-    names = ("aliases", "usual_on", "formats", "drafters", "window_pools")
+    names = ("aliases", "usual_on", "formats", "drafters", "window_pools", "compressed_pages")
     lists: Entry = {name: tuple(entry.get(name, ())) for name in names}  # type: ignore[arg-type]
     eras = tuple(
         Era(**{**era, "packaged": Packaged(**era["packaged"]) if "packaged" in era else None})

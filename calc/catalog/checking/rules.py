@@ -146,6 +146,7 @@ ENGINE_RULES: Rules = {
     "towers?": (dict,),
     "backends?": (dict,),
     "window_pools?": (list,),
+    "compressed_pages?": (list,),
     "library_experts?": (dict,),
     "triton_attention?": (dict,),
     "stepwise_choice?": (dict,),

@@ -8,7 +8,7 @@ from calc.memory.device_sizes import by_size
 from calc.memory.engines.vllm_experts import expert_padding, expert_workspace, passing_rows
 from calc.memory.engines.vllm_graphs import graph_amount, set_aside
 from calc.memory.engines.vllm_latent import latent_amount
-from calc.memory.engines.vllm_pages import COMPRESSED, block_bytes, reading_bytes
+from calc.memory.engines.vllm_pages import block_bytes, reading_bytes
 from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
 from calc.memory.engines.vllm_tower import tower_amounts
 from calc.memory.runtime import (
@@ -258,7 +258,8 @@ def driver_amount(case: Case) -> Amount:
 
 def links_amounts(case: Case) -> list[Amount]:
     """Return what is outside of the allocator while a step runs: workspaces, and the buffers of collectives."""
-    compressed = case.stage.architecture.family == COMPRESSED and "workspaces_compressed" in case.engine.values
+    counted = "workspaces_compressed" in case.engine.values
+    compressed = counted and case.stage.architecture.family in case.engine.compressed_pages
     workspaces = "workspaces_compressed" if compressed else "workspaces"
     found = [constant(case, "workspaces", "Workspaces of kernels", workspaces)]
     if case.layout.tensor * case.layout.pipeline > 1:

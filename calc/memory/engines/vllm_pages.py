@@ -10,8 +10,8 @@ from calc.memory.runtime import Case
 
 OVERLAPPED = "0.26"  # a step is scheduled while another runs, and tokens of both keep their blocks (vLLM #47728)
 PREFIXED = "0.26.1"  # states are kept for sequences that begin alike, where nothing else is said (vLLM #50991)
-# DeepSeek V4. Source: vLLM #54703 and #44376, which print its groups, and `SlidingWindowMLASpec`.
-COMPRESSED, PACKED = "deepseek_v4", "0.24"  # its family; since when its layers' pages stand side by side in a block
+# Of compressed caches. Source: vLLM #54703 and #44376, which print their groups, and `SlidingWindowMLASpec`.
+PACKED = "0.24"  # pages of layers stand side by side in a block since then
 ALIGNED = 576  # bytes that pages are filled up to
 FULL_TOKENS, NEAR_TOKENS = 256, 64  # of a block of compressed entries, and of one in a window
 STATE_TOKENS = {True: 4, False: 8}  # of a block of what is to be compressed, with overlapping entries and without
@@ -47,7 +47,7 @@ def case_pages(case: Case, batched_tokens: int) -> Pages | None:
     if draft is not None and draft.architecture is not None and stage.is_last:
         kinds = draft.architecture.kind_counts()
         drafting = [(kept, draft.layers * count) for kind, count in kinds for kept in kind.caches]
-    if stage.architecture.family == COMPRESSED:
+    if stage.architecture.family in case.engine.compressed_pages:
         packed = not case.engine.before(PACKED)
         return compressed_pages(stage, demand.tokens, batched_tokens, drafting=len(drafting), packed=packed)
     caches = [kept for kind, _ in stage.kind_counts() for kept in kind.caches] + [kept for kept, _ in drafting]
