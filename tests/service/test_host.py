@@ -111,18 +111,23 @@ def test_slow_lanes_cost_the_prompt() -> None:
 
 
 def test_pinned_memory_is_copied_as_fast_as_the_link_is() -> None:
-    """What half of the lanes cost a prompt is 1.7 times less from pinned memory; decoding copies no weights."""
+    """What four times fewer lanes cost a prompt is 1.7 times less from pinned memory; decoding copies no weights.
+
+    Of a memory that is fast enough for three passes of what is copied by way of a buffer.
+    """
     lanes = {
-        (pinned, way): report(MIXTURE, experts_on_host="all", pcie=way, host={"pinned": pinned})
+        (pinned, way): report(
+            MIXTURE, experts_on_host="all", pcie=way, host={"pinned": pinned, "bandwidth": "200 GB/s"}
+        )
         for pinned in (False, True)
-        for way in ("4.0 x8", "4.0 x4")
+        for way in ("4.0 x16", "4.0 x4")
     }
     mapped, pinned = (
-        typical(lanes[way, "4.0 x4"], "time_to_first_token_s") - typical(lanes[way, "4.0 x8"], "time_to_first_token_s")
+        typical(lanes[way, "4.0 x4"], "time_to_first_token_s") - typical(lanes[way, "4.0 x16"], "time_to_first_token_s")
         for way in (False, True)
     )
     assert mapped / pinned == pytest.approx(catalog().engine("llama.cpp").values["copy_factor"])
-    written = {typical(lanes[pinned, "4.0 x8"], "decode_tokens_per_s") for pinned in (False, True)}
+    written = {typical(lanes[pinned, "4.0 x16"], "decode_tokens_per_s") for pinned in (False, True)}
     assert len(written) == 1
 
 
@@ -145,7 +150,7 @@ def test_the_processor_alone_needs_no_accelerator() -> None:
     found = report(ALONE, host={"processor": "i7-8700", "memory": "16 GiB"})
     memory = found["memory"]
     assert memory["device_bytes"] == memory["host_bytes"] == sum(item["bytes"] for item in memory["parts"])
-    assert memory["fits"] and memory["capacity_bytes"] == (16 - 2) * GIB  # less what the system keeps
+    assert memory["fits"] and memory["capacity_bytes"] == 16 * GIB
     assert part(found, "runtime_context") == 0 and found["speed"]["bound_by"] == "host"
     assert found["cost"] is None and found["scenario"]["host"] == {"processor": "core-i7-8700", "memory": 16 * GIB}
 
@@ -167,21 +172,9 @@ def test_the_host_s_memory_can_be_too_small() -> None:
     assert not any(item["code"] == "host-memory-short" for item in large["warnings"])
 
 
-def test_a_host_s_system_keeps_its_part_of_the_memory() -> None:
-    """Gemma 3 12B needs more than is left of 8 GiB; what stays there beside a card stands beside the system, too."""
-    asked = {**ALONE, "model": "gemma-3-12b", "prompt_tokens": 1536, "output_tokens": 512}
-    left = [report(asked, host={"memory": size})["memory"] for size in ("8 GiB", "10 GiB")]
-    assert [memory["fits"] for memory in left] == [False, True]
-    assert [memory["capacity_bytes"] for memory in left] == [6 * GIB, 8 * GIB]
-    beside = {**ALONE, "accelerator": "rtx-3060-12gb", "gpu_layers": 1}
-    staying = report(beside)["memory"]["host_bytes"]
-    fits = [report(beside, host={"memory": staying + more})["memory"]["fits"] for more in (GIB, 3 * GIB)]
-    assert fits == [False, True]
-
-
 def test_as_many_sequences_as_the_host_holds() -> None:
     """Without an accelerator `"max"` is bounded by the host's memory."""
-    few, many = (report(ALONE, sequences="max", host={"memory": size})["memory"] for size in ("8 GiB", "10 GiB"))
+    few, many = (report(ALONE, sequences="max", host={"memory": size})["memory"] for size in ("6 GiB", "8 GiB"))
     assert few["fits"] and 1 < few["max_sequences"] < many["max_sequences"]
     with pytest.raises(ScenarioError, match="as many as fit"):
         report(ALONE, sequences="max")
