@@ -150,7 +150,7 @@ def test_the_processor_alone_needs_no_accelerator() -> None:
     found = report(ALONE, host={"processor": "i7-8700", "memory": "16 GiB"})
     memory = found["memory"]
     assert memory["device_bytes"] == memory["host_bytes"] == sum(item["bytes"] for item in memory["parts"])
-    assert memory["fits"] and memory["capacity_bytes"] == 16 * GIB
+    assert memory["fits"] and memory["capacity_bytes"] == (16 - 2) * GIB  # less what the system keeps
     assert part(found, "runtime_context") == 0 and found["speed"]["bound_by"] == "host"
     assert found["cost"] is None and found["scenario"]["host"] == {"processor": "core-i7-8700", "memory": 16 * GIB}
 
@@ -172,9 +172,21 @@ def test_the_host_s_memory_can_be_too_small() -> None:
     assert not any(item["code"] == "host-memory-short" for item in large["warnings"])
 
 
+def test_a_host_s_system_keeps_its_part_of_the_memory() -> None:
+    """Gemma 3 12B needs more than is left of 8 GiB; what stays there beside a card stands beside the system, too."""
+    asked = {**ALONE, "model": "gemma-3-12b", "prompt_tokens": 1536, "output_tokens": 512}
+    left = [report(asked, host={"memory": size})["memory"] for size in ("8 GiB", "10 GiB")]
+    assert [memory["fits"] for memory in left] == [False, True]
+    assert [memory["capacity_bytes"] for memory in left] == [6 * GIB, 8 * GIB]
+    beside = {**ALONE, "accelerator": "rtx-3060-12gb", "gpu_layers": 1}
+    staying = report(beside)["memory"]["host_bytes"]
+    fits = [report(beside, host={"memory": staying + more})["memory"]["fits"] for more in (GIB, 3 * GIB)]
+    assert fits == [False, True]
+
+
 def test_as_many_sequences_as_the_host_holds() -> None:
     """Without an accelerator `"max"` is bounded by the host's memory."""
-    few, many = (report(ALONE, sequences="max", host={"memory": size})["memory"] for size in ("6 GiB", "8 GiB"))
+    few, many = (report(ALONE, sequences="max", host={"memory": size})["memory"] for size in ("8 GiB", "10 GiB"))
     assert few["fits"] and 1 < few["max_sequences"] < many["max_sequences"]
     with pytest.raises(ScenarioError, match="as many as fit"):
         report(ALONE, sequences="max")
