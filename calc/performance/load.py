@@ -109,20 +109,23 @@ def steady_state(passes: Passes, load: Load) -> State:
     return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
 
 
-def bursts_s(passes: Passes, load: Load, requests: float) -> float:
+def bursts_s(passes: Passes, load: Load, requests: float, known: dict[float, float] | None = None) -> float:
     """Return the mean seconds that requests wait for each other in rounds that begin at once; one waits for none."""
-    return burst_s(passes, load, requests) * (1.0 - 1.0 / max(requests, 1.0)) / (2.0 * TOGETHER)
+    return burst_s(passes, load, requests, known) * (1.0 - 1.0 / max(requests, 1.0)) / (2.0 * TOGETHER)
 
 
-def burst_s(passes: Passes, load: Load, requests: float) -> float:
-    """Return the seconds in which the prompts of so many requests are read that come at once."""
-    prompt = load.prompt_tokens
+def burst_s(passes: Passes, load: Load, requests: float, known: dict[float, float] | None = None) -> float:
+    """Return the seconds in which the prompts of so many requests are read that come at once.
+
+    `known` are the seconds of passes by how many prompts they read, for all numbers of requests.
+    """
+    prompt, known = load.prompt_tokens, {} if known is None else known
     chunk = min(prompt, load.batched_tokens or prompt)
     together = max(min(requests, (load.batched_tokens or prompt) / prompt), 1.0)
-    time = passes.time(
-        passes.prompt(sequences=together, tokens=chunk, before=load.cached_tokens + (prompt - chunk) // 2)
-    )
-    return requests / together * ceil(prompt / chunk) * time.total / passes.layout.pipeline
+    if together not in known:
+        before = load.cached_tokens + (prompt - chunk) // 2
+        known[together] = passes.time(passes.prompt(sequences=together, tokens=chunk, before=before)).total
+    return requests / together * ceil(prompt / chunk) * known[together] / passes.layout.pipeline
 
 
 def held(found: State) -> float:

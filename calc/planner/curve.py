@@ -24,6 +24,7 @@ class Curve:
         self.server, self.slots = server, server.load.slots
         self.known = dict[float, State]()
         self.points: list[float] = []  # decoding sequences that were worked out, in their order
+        self.passes_s = dict[float, float]()  # of passes by how many prompts they read
 
     def state(self, decoding: float) -> State:
         """Return how a rank runs with so many sequences decoding."""
@@ -38,7 +39,7 @@ class Curve:
     def first_s(self, decoding: float) -> float:
         """Return the mean time to the first token, as a server's report has it."""
         load = self.server.load
-        burst = bursts_s(self.server.passes, load, self.held(decoding))
+        burst = bursts_s(self.server.passes, load, self.held(decoding), self.passes_s)
         return self.state(decoding).first_s + burst + load.request_s
 
     def strain(self, decoding: float, need: Need) -> float:
