@@ -58,8 +58,9 @@ class Sizing(Search):
         self.shares = dict[str, float]()  # of a host's memory, for each device
         self.stays: dict[Key, int] = {}  # on a first stage's device in every phase of a step
         self.precisions = dict[str, str]()  # of devices, where nobody says it
-        self.names = frozenset[str]()  # of the fields that scenarios have had so far
-        self.told: tuple[str, ...] = ()  # those of them that keys are made of
+        named = (*question.fields, *question.have, *VARIED, "model", "method", *OF_DEVICE)
+        self.names = frozenset(named)  # of the fields that scenarios have
+        self.told = tuple(sorted(self.names - OF_DEVICE))  # those of them that keys are made of
 
     def most_per_s(self, candidate: Candidate) -> float | None:
         """Return the tokens a second that no run exceeds: every weight multiplied twice or three times for each."""

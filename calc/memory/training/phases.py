@@ -1,6 +1,6 @@
 """The phases of a training step: what is alive at the widest moment of each, so that the peak is found, not summed."""
 
-from itertools import accumulate, compress
+from itertools import accumulate
 from operator import add
 
 from calc.architecture.stages import Stage
@@ -98,16 +98,16 @@ class Step(Device):
 
         `done` are those that were made before, and `alive` the bytes kept before each layer.
         """
-        stage, growing, last = self.stage, self.growing, len(self.pattern) - 1
-        backwards = self.pattern[::-1]
-        gradients = self.of_each([group.gradient_bytes for _, group in self.inventory.layers])
-        before = list(accumulate(reversed(gradients), initial=done))  # each layer, the last one first
-        made_before = [-(-size // growing) if growing else 0 for size in before]
-        sizes = list(map(add, reversed(alive[: last + 1]), made_before))
-        for kind in dict.fromkeys(backwards):
-            alike = compress(range(last + 1), map(kind.__eq__, backwards))
-            place = max(alike, key=sizes.__getitem__)
-            i, made = last - place, made_before[place]
+        stage, pattern, growing = self.stage, self.pattern, self.growing
+        widest: dict[int, tuple[int, int, int]] = {}  # of each kind the bytes that differ, the layer, gradients made
+        gradients = [group.gradient_bytes for _, group in self.inventory.layers]
+        for i in range(len(pattern) - 1, -1, -1):
+            kind = pattern[i]
+            made = -(-done // growing) if growing else 0
+            if kind not in widest or alive[i] + made > widest[kind][0]:
+                widest[kind] = alive[i] + made, i, made
+            done += gradients[kind]
+        for kind, (_, i, made) in widest.items():
             unit, group = self.layers[kind], self.inventory.layers[kind][1]
             self.note(
                 BACKWARD,
@@ -120,7 +120,7 @@ class Step(Device):
                 + self.reducing(group.trained)
                 + self.exchanged(),
             )
-        return before[-1]
+        return done
 
     def head_kept(self) -> int:
         """Return what the final norm and the output matrix keep."""
