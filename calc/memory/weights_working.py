@@ -39,7 +39,8 @@ BLOCK_LABELS = {
 
 def weights_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
     """Return the weights by block and format: elements on the device, their bits, and the bytes stored beside them."""
-    return list(stage_steps(stage, demand.weights, demand.group, layout.tensor, layout.expert))
+    ranks = layout.tensor, layout.expert
+    return list(stage_steps(stage, demand.weights, demand.group, *ranks))
 
 
 @lru_cache(maxsize=256)  # the same for whatever is asked of a model in a number format, on any device

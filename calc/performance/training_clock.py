@@ -81,9 +81,9 @@ def joined_passes(first: Timed, second: Timed) -> Timed:
     return Timed(
         first.clock,
         (*first.passed, *second.passed),
-        {kind: first.sums.get(kind, 0.0) + second.sums.get(kind, 0.0) for kind in kinds},
-        (*first.sent, *second.sent),
-        first.launches + second.launches,
+        sums={kind: first.sums.get(kind, 0.0) + second.sums.get(kind, 0.0) for kind in kinds},
+        sent=(*first.sent, *second.sent),
+        launches=first.launches + second.launches,
     )
 
 
@@ -191,7 +191,8 @@ class Clock:
             kind: sum([times * (known(one) or seconds(one)) for one, times in found])
             for kind, found in passed.kinds.items()
         }
-        return Timed(self, (passed,), sums, self.parts(passed.sent), passed.launches + self.launched_apart(passed))
+        launches = passed.launches + self.launched_apart(passed)
+        return Timed(self, (passed,), sums, sent=self.parts(passed.sent), launches=launches)
 
     def parts(self, counted: Iterable[Counted]) -> tuple[Part, ...]:
         """Return operations with the seconds of each."""

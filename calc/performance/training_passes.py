@@ -214,8 +214,16 @@ def both_gradients(item: Counted) -> tuple[Counted, ...]:
     one, times = item
     assert isinstance(one, Product)
     name, m, n, k, kernel, stored, moved = one
-    inputs = Product(f"{name}, its input's gradients", m, k, n, kernel, stored, moved)
-    weights = Product(f"{name}, its weights' gradients", float(n), k, max(int(m), 1), kernel, stored, moved)
+    inputs = Product(f"{name}, its input's gradients", m, k, n, kernel=kernel, weight_bytes=stored, io_bytes=moved)
+    weights = Product(
+        f"{name}, its weights' gradients",
+        float(n),
+        k,
+        max(int(m), 1),
+        kernel=kernel,
+        weight_bytes=stored,
+        io_bytes=moved,
+    )
     return Counted(inputs, times), Counted(weights, times)
 
 
