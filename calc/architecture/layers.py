@@ -147,7 +147,7 @@ class Architecture(NamedTuple):
 
     def __hash__(self) -> int:
         """Hash what tells models apart at a glance: an estimate looks up hundreds of stages, and tensors are many."""
-        return hash((self.family, self.hidden_size, self.vocab_size, self.pattern))
+        return hash((self.family, self.hidden_size, self.vocab_size, len(self.pattern)))
 
     @property
     def alone(self) -> "Architecture":

@@ -188,12 +188,11 @@ class Catalog(Names):
 
     def support(self, engine: str) -> list[Support]:
         """Return what is known of what an engine runs."""
-        found = self.derived.get(f"support {engine}")
-        if not isinstance(found, list):
-            listed = (self._record("support", entry_id) for entry_id in self.ids("support"))
-            found = [item for item in listed if isinstance(item, Support) and item.engine == engine]
-            self.derived[f"support {engine}"] = found
-        return found
+        return self.once(f"support {engine}", lambda: self._support(engine))
+
+    def _support(self, engine: str) -> list[Support]:
+        listed = (self._record("support", entry_id) for entry_id in self.ids("support"))
+        return [item for item in listed if isinstance(item, Support) and item.engine == engine]
 
     def laws(self) -> "list[Law]":
         """Return the scaling laws, in the order in which they were published."""
@@ -274,10 +273,7 @@ class Catalog(Names):
     @property
     def priced(self) -> Mapping[tuple[str, str], list[str]]:
         """Prices by what they are of and by item, either of which may be left open."""
-        known = self.derived.get("priced")
-        if not isinstance(known, Mapping):
-            known = self.derived["priced"] = by_item(self._tables["prices"])
-        return known
+        return self.once("priced", lambda: by_item(self._tables["prices"]))
 
     def models(self) -> Iterator[Model]:
         """Iterate over all models."""

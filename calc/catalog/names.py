@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from calc.catalog.entries import Entry, Tables, compared, fold, lookup_names
 from calc.errors import ScenarioError, WrongValueError, nearest
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from calc.catalog.model_names import ModelNames
     from calc.catalog.model_names import Reading as ModelReading
 
+T = TypeVar("T")
 MOST_LISTED = 40  # names in a message
 MOST_READ = 256  # names whose reading is remembered: one scenario has few, and its answers ask again and again
 
@@ -31,6 +32,12 @@ class Names:
         self.leading: dict[str, Mapping[str, str]] = {}  # by kind, as soon as a name is asked for
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
         self.readings: dict[str, Reading | None] = {}  # of market names
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what a later layer makes of the records under a name of its own, made once for the catalogue."""
+        if name not in self.derived:
+            self.derived[name] = make()
+        return cast(T, self.derived[name])
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of a kind: "accelerators", "models", "number_formats", "mixtures", "engines" or "sources"."""
@@ -218,16 +225,15 @@ class Names:
     @property
     def format_names(self) -> dict[str, str]:
         """What ends of repository names say: number formats by their suffixes, llama.cpp's mixtures by their names."""
-        found = self.derived.get("format names")
-        if not isinstance(found, dict):
-            mixtures = {entry_id: entry_id for entry_id in self._tables["mixtures"]}
-            ends = {
-                str(end): entry_id
-                for entry_id, entry in self._tables["number_formats"].items()
-                for end in entry.get("suffixes", ())  # type: ignore[attr-defined]
-            }
-            found = self.derived["format names"] = mixtures | ends
-        return found
+        return self.once("format names", self._format_names)
+
+    def _format_names(self) -> dict[str, str]:
+        mixtures = {entry_id: entry_id for entry_id in self._tables["mixtures"]}
+        return mixtures | {
+            str(end): entry_id
+            for entry_id, entry in self._tables["number_formats"].items()
+            for end in entry.get("suffixes", ())  # type: ignore[attr-defined]
+        }
 
     def _no_accelerator(self, name: str, field: str) -> str:
         """Raise ScenarioError for a name that fits no accelerator: sizes it has, or a machine's devices."""

@@ -238,7 +238,4 @@ class Names(DeviceNames):
 
 def names_of(catalog: Catalog) -> Names:
     """Return the finder of names of a catalogue, made once."""
-    found = catalog.derived.get("names in lines")
-    if not isinstance(found, Names):
-        found = catalog.derived["names in lines"] = Names(catalog)
-    return found
+    return catalog.once("names in lines", lambda: Names(catalog))

@@ -30,8 +30,9 @@ def by_size(values: Mapping[str, float], name: str, accelerator: Accelerator | N
     >>> by_size({"batched_tokens": 2048, "batched_tokens_large": 8192}, "batched_tokens", None)
     2048
     """
-    for place, each in enumerate(SIZES):
-        if (own := f"{name}_{each}") in values and size_of(values, accelerator) in SIZES[: place + 1]:
+    size = size_of(values, accelerator)
+    for each in SIZES[SIZES.index(size) :] if size else ():
+        if (own := f"{name}_{each}") in values:
             return values[own]
     return values[name]
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -91,6 +92,7 @@ def split_layers(layers: int, shares: Sequence[float]) -> list[int]:
     return [owners.count(device) for device in range(len(shares))]
 
 
+@lru_cache(maxsize=512)  # the same for any number of sequences and any device
 def expert_bytes(stage: Stage, weights: Weights, group: int | None) -> int:
     """Return the bytes of a stage's routed experts; of a file that gives sums alone, by their share of the elements."""
     if isinstance(weights, StoredWeights):
@@ -114,6 +116,7 @@ def kept_bytes(placement: Placement, architecture: Architecture, weights: Weight
     return layers + experts
 
 
+@lru_cache(maxsize=512)  # the same for any number of sequences and any device
 def widest_bytes(stage: Stage, weights: Weights, group: int | None, *, experts_alone: bool) -> int:
     """Return the bytes of the largest matrix of a stage's layers, or of their experts, which are one in a layer."""
     if isinstance(weights, StoredWeights) or not stage.kind_counts():

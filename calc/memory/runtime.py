@@ -4,9 +4,9 @@ Each engine has a module under `calc.memory.engines` with one function from a `C
 engine's code sets, or that measurements gave, are coefficients of its entry in the catalogue.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine
@@ -23,6 +23,7 @@ ALLOCATED, RESERVED, DEVICE = "allocated", "reserved", "device"
 EAGER = "eager"
 CACHES = ("kv_cache", "recurrent_state", "draft_cache")  # what is kept of each sequence
 NOT_USED = ("kv_pool_free", "outside_share")  # amounts that an engine takes, or leaves, beyond what a demand uses
+T = TypeVar("T")
 
 
 class Amount(NamedTuple):
@@ -107,9 +108,20 @@ class Case(NamedTuple):
     fraction: float | None
     batched_tokens: int | None  # None: the engine's own default
     attention: str
-    slots: int | None = None  # sequences that it is set up for; None: the engine's own number
-    placement: Placement = ON_DEVICES
-    correction: float = 1.0  # by which a reader has measured other than is computed what the engine takes for itself
+    slots: int | None  # sequences that it is set up for; None: the engine's own number
+    placement: Placement
+    correction: float  # by which a reader has measured other than is computed what the engine takes for itself
+    known: dict[Hashable, object]  # what `once` was asked for
+
+    def of(self, demand: Demand) -> "Case":
+        """Return the same case with another number of sequences, as a search asks for it again and again."""
+        return self._replace(demand=demand, budget=load_budget(demand=demand, load=self.load, layout=self.layout))
+
+    def once(self, name: Hashable, make: Callable[["Case"], T]) -> T:
+        """Return what does not depend on the number of sequences, worked out once for all of them."""
+        if name not in self.known:
+            self.known[name] = make(self)
+        return cast(T, self.known[name])
 
     @property
     def stage(self) -> Stage:
@@ -190,6 +202,7 @@ def make_case(
         slots=slots,
         placement=placement,
         correction=correction,
+        known={},
     )
 
 
@@ -197,13 +210,12 @@ def held_amounts(
     case: Case, *, weights: int | None = None, cache: int | None = None, state: int | None = None
 ) -> list[Amount]:
     """Return weights, cache and recurrent state; an engine's own sizes replace those of the mathematics."""
-    budget = case.budget
-    drafts = [Amount(name, label, getattr(budget, name), ALLOCATED) for name, label in DRAFT_LABELS.items()]
+    budget, drafts = case.budget, DRAFT_LABELS.items() if case.demand.draft is not None else ()
     return [
         Amount("weights", "Weights", budget.weights if weights is None else weights, ALLOCATED),
         Amount("kv_cache", "KV cache", budget.kv_cache if cache is None else cache, ALLOCATED),
         Amount("recurrent_state", "Recurrent state", budget.recurrent_state if state is None else state, ALLOCATED),
-        *(drafts if case.demand.draft is not None else ()),
+        *(Amount(name, label, getattr(budget, name), ALLOCATED) for name, label in drafts),
         *([Amount("adapters", "Adapters", budget.adapters, ALLOCATED)] if case.demand.adapters is not None else []),
     ]
 

@@ -1,9 +1,11 @@
 """The working of the weights: for each block its elements on the fullest device, their bits, and what comes on top."""
 
+from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 from calc.architecture.stages import Stage, local_share
-from calc.catalog.records import Mixture, NumberFormat, Recipe, StoredWeights
+from calc.catalog.records import Mixture, NumberFormat, Recipe, StoredWeights, Weights
 from calc.derivation import Step
 from calc.memory.budget import Demand, Layout
 from calc.memory.stored_weights import stored_weights_steps
@@ -37,16 +39,25 @@ BLOCK_LABELS = {
 
 def weights_steps(demand: Demand, layout: Layout, stage: Stage) -> list[Step]:
     """Return the weights by block and format: elements on the device, their bits, and the bytes stored beside them."""
-    if isinstance(demand.weights, StoredWeights):
-        return stored_weights_steps(stage, layout.tensor, layout.expert, demand.weights)
+    ranks = layout.tensor, layout.expert
+    return list(stage_steps(stage, demand.weights, demand.group, *ranks))
+
+
+@lru_cache(maxsize=256)  # the same for whatever is asked of a model in a number format, on any device
+def stage_steps(
+    stage: Stage, weights: Weights, group: int | None, tensor_ranks: int, expert_ranks: int
+) -> Sequence[Step]:
+    """Return the same of a stage's weights on one rank."""
+    if isinstance(weights, StoredWeights):
+        return stored_weights_steps(stage, tensor_ranks, expert_ranks, weights)
     sums: dict[tuple[str, NumberFormat], list[int]] = {}
-    for tensor, count, number_format in stored_tensors(stage, demand.weights):
-        copies, shape = local_share(tensor, layout.tensor, layout.expert)
+    for tensor, count, number_format in stored_tensors(stage, weights):
+        copies, shape = local_share(tensor, tensor_ranks, expert_ranks)
         number = count * copies
         entry = sums.setdefault((tensor.block, number_format), [0, 0])
         entry[0] += number * prod(shape)
-        entry[1] += number * stored_bytes(shape=shape, number_format=number_format, group=demand.group)
-    mixed = isinstance(demand.weights, Mixture | Recipe)
+        entry[1] += number * stored_bytes(shape=shape, number_format=number_format, group=group)
+    mixed = isinstance(weights, Mixture | Recipe)
     steps = [
         block_step(block, elements, stored, number_format, mixed=mixed)
         for (block, number_format), (elements, stored) in sums.items()

@@ -4,7 +4,9 @@ The bytes are those of a layer's tape, which also says what a layer keeps.
 """
 
 from collections import Counter
+from functools import lru_cache
 
+from calc.architecture.identity import Same
 from calc.architecture.layers import Layer
 from calc.architecture.stages import Stage
 from calc.memory.training.loss import FULL as FULL_LOSS
@@ -24,7 +26,7 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
     moved: list[Counted] = []
     back: list[Counted] = []
     for kind, count in stage.kind_counts():
-        ahead, behind = of_layer(kind, plan)
+        ahead, behind = of_layer(Same(kind), Same(plan.tape(kind)), plan.choices.compiled)
         moved.append(Counted(ahead, count))
         back.append(Counted(behind, count))
     first: list[Counted] = []
@@ -41,13 +43,15 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
     return tuple(first), tuple(moved), tuple(back)
 
 
-def of_layer(kind: Layer, plan: Plan) -> tuple[Pointwise, Pointwise]:
+@lru_cache(maxsize=256)  # a tape is the same however many ranks share what is trained
+def of_layer(layer: Same[Layer], written: Same[Tape], fused: bool) -> tuple[Pointwise, Pointwise]:
     """Return what a layer moves between its products, forward and backward."""
-    tape, fused = plan.tape(kind), plan.choices.compiled
+    kind, tape = layer.value, written.value
     sizes, kernels = [0.0, 0.0], [0.0, 0.0]
     for op in tape.ops:
+        takes_time = own_time(op, kind)
         for way, backward in enumerate((False, True)):
-            if own_time(op, kind):
+            if takes_time:
                 sizes[way] += op_bytes(op, tape, fused=fused, backward=backward)
                 kernels[way] += op_kernels(op, fused=fused, backward=backward)
             sizes[way] += op.cast_bytes

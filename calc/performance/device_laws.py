@@ -104,7 +104,8 @@ class DeviceLaws:
     @property
     def most_rate(self) -> float:
         """The operations a second that no product of 16 bit exceeds, of experts or others."""
-        return max(self._product_law(PLAIN).rate, self._experts_law(PLAIN).rate)
+        products, experts = self._products.get(PLAIN), self._experts.get(PLAIN)
+        return max((products or self._product_law(PLAIN)).rate, (experts or self._experts_law(PLAIN)).rate)
 
     def _find(self, kind: str, kernel: str, *, is_own: bool = True) -> Found:
         """Return the nearest law: of this family, else of those that it is like; of the kernel, else of a plain one.
@@ -268,13 +269,12 @@ class DeviceLaws:
 def kernel_laws() -> dict[tuple[str, str, str, str], KernelLaw]:
     """Return the laws of the catalogue by kind, kernel, family and engine, the last empty for those of any engine."""
     facts = catalog()
-    if "kernel_laws" not in facts.derived:
-        facts.derived["kernel_laws"] = {
+    return facts.once(
+        "kernel laws",
+        lambda: {
             (law.kind, kernel, law.family, engine): law
             for law in facts.kernel_laws()
             for kernel in law.kernels
             for engine in law.engines or ("",)
-        }
-    found = facts.derived["kernel_laws"]
-    assert isinstance(found, dict)
-    return found
+        },
+    )

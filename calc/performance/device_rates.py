@@ -20,21 +20,14 @@ def device_class(accelerator: Accelerator) -> str:
 def family_of(accelerator: Accelerator) -> KernelFamily:
     """Return the family whose laws an accelerator takes: of its architecture and class, else of its maker."""
     facts = catalog()
-    if "kernel_families" not in facts.derived:
-        facts.derived["kernel_families"] = {
-            cover: family for family in facts.kernel_families() for cover in family.covers
-        }
-    families = facts.derived["kernel_families"]
-    assert isinstance(families, dict)
+    families = facts.once(
+        "kernel families", lambda: {cover: family for family in facts.kernel_families() for cover in family.covers}
+    )
     architecture, group = accelerator.architecture, device_class(accelerator)
     for cover in (f"{architecture}/{group}", f"{architecture}/*", f"{accelerator.vendor}/{group}"):
         if cover in families:
-            found = families[cover]
-            assert isinstance(found, KernelFamily)
-            return found
-    found = families[f"{accelerator.vendor}/*"]
-    assert isinstance(found, KernelFamily)
-    return found
+            return families[cover]
+    return families[f"{accelerator.vendor}/*"]
 
 
 def matrix_rate(accelerator: Accelerator, name: str, per_byte: float = 0.0) -> float:

@@ -67,12 +67,8 @@ class Joined(NamedTuple):
 
 def own_links() -> dict[str, Link]:
     """Return the links that devices have of their own, by the id of the device."""
-    known = catalog().derived
-    if "own_links" not in known:
-        known["own_links"] = {device: link for link in catalog().links() for device in link.accelerators}
-    found = known["own_links"]
-    assert isinstance(found, dict)
-    return found
+    facts = catalog()
+    return facts.once("own links", lambda: {device: link for link in facts.links() for device in link.accelerators})
 
 
 def own_link(accelerator: Accelerator) -> Link | None:
@@ -112,11 +108,8 @@ def most_joined(accelerator: Accelerator, link: Link) -> int:
         return int(own or (2 if is_bridge(link) else 8))
     if accelerator.shares_host_memory or not accelerator.text("pcie"):  # a computer of its own, such as a Mac
         return 1
-    known = catalog().derived
-    most = known.get("most_cards")
-    if not isinstance(most, int):
-        most = known["most_cards"] = max(m.devices for m in catalog().machines() if m.topology == "pcie")
-    return most
+    facts = catalog()
+    return facts.once("most cards", lambda: max(m.devices for m in facts.machines() if m.topology == "pcie"))
 
 
 def usual_network(accelerator: Accelerator, link: Link) -> tuple[Link, float]:
@@ -139,24 +132,24 @@ def networks() -> dict[str, tuple[Link, float]]:
 
     The fastest that a device is sold with, the slowest of an architecture; what is bought before what is rented.
     """
-    facts = catalog()
-    if "networks" not in facts.derived:
-        found: dict[str, tuple[Link, float]] = {}
-        listed = [machine for machine in facts.machines() if machine.network]
-        for machine in sorted(listed, key=lambda machine: machine.kind == "cloud"):
-            # A topology of network is that of machines of one device, with all their ports each.
-            ports = machine.network_count / (1 if machine.topology == "network" else machine.devices)
-            entry = facts.link(machine.network), ports
-            device = facts.accelerator(machine.accelerator)
-            if port_rate(entry) > port_rate(found.get(device.id)):
-                found[device.id] = entry
-            known = found.get(device.architecture)
-            if known is None or (machine.kind != "cloud" and port_rate(entry) < port_rate(known)):
-                found[device.architecture] = entry
-        facts.derived["networks"] = found
-    known_networks = facts.derived["networks"]
-    assert isinstance(known_networks, dict)
-    return known_networks
+    return catalog().once("networks", sold_networks)
+
+
+def sold_networks() -> dict[str, tuple[Link, float]]:
+    """Return the same, looked for."""
+    facts, found = catalog(), dict[str, tuple[Link, float]]()
+    listed = [machine for machine in facts.machines() if machine.network]
+    for machine in sorted(listed, key=lambda machine: machine.kind == "cloud"):
+        # A topology of network is that of machines of one device, with all their ports each.
+        ports = machine.network_count / (1 if machine.topology == "network" else machine.devices)
+        entry = facts.link(machine.network), ports
+        device = facts.accelerator(machine.accelerator)
+        if port_rate(entry) > port_rate(found.get(device.id)):
+            found[device.id] = entry
+        known = found.get(device.architecture)
+        if known is None or (machine.kind != "cloud" and port_rate(entry) < port_rate(known)):
+            found[device.architecture] = entry
+    return found
 
 
 def port_rate(entry: tuple[Link, float] | None) -> float:

@@ -77,7 +77,8 @@ class Kernels(DeviceLaws):
         super().__init__(accelerator, engine, own)
         self.asked = own.vector_bytes * self.unit_clocks if own.vector_bytes else inf  # bytes a second of weights
         self.given = min(self.bandwidth, self.asked)
-        self.known = dict[tuple[Operation, float], float]()  # seconds in training, which looks for layouts
+        # Seconds in training, which looks for layouts, by how many times as long it takes in FP32.
+        self.known = dict[float, dict[Operation, float]]()
         host = host_link(accelerator)
         self.host_rate = host.bytes_per_s_one_way * copied_share(host)
         self._seconds: dict[type, Callable[..., float]] = {

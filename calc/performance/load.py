@@ -8,9 +8,11 @@ $C = X \cdot (t_{\\text{first}} + (o - 1) \cdot t_{\\text{token}})$ at $X$ reque
 from math import ceil, exp, log, sqrt
 from typing import NamedTuple
 
+from calc.performance.forward import Segment
 from calc.performance.pass_times import PassTime
 from calc.performance.passes import Passes
 
+Known = dict[tuple[Segment, ...], PassTime]
 ROUNDS = 24  # of halving the range in which the number of decoding sequences lies
 CLOSE = 1e-3
 TOGETHER = 10  # rounds of requests; those of the first come at once, as load tests and lulls have it
@@ -109,19 +111,27 @@ def steady_state(passes: Passes, load: Load) -> State:
     return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
 
 
-def bursts_s(passes: Passes, load: Load, requests: float) -> float:
+def known_time(passes: Passes, known: Known | None, *segments: Segment) -> PassTime:
+    """Return the time of a pass, worked out once where what is known of others is kept."""
+    if known is None:
+        return passes.time(*segments)
+    if segments not in known:
+        known[segments] = passes.time(*segments)
+    return known[segments]
+
+
+def bursts_s(passes: Passes, load: Load, requests: float, known: Known | None = None) -> float:
     """Return the mean seconds that requests wait for each other in rounds that begin at once; one waits for none."""
-    return burst_s(passes, load, requests) * (1.0 - 1.0 / max(requests, 1.0)) / (2.0 * TOGETHER)
+    return burst_s(passes, load, requests, known) * (1.0 - 1.0 / max(requests, 1.0)) / (2.0 * TOGETHER)
 
 
-def burst_s(passes: Passes, load: Load, requests: float) -> float:
+def burst_s(passes: Passes, load: Load, requests: float, known: Known | None = None) -> float:
     """Return the seconds in which the prompts of so many requests are read that come at once."""
     prompt = load.prompt_tokens
     chunk = min(prompt, load.batched_tokens or prompt)
     together = max(min(requests, (load.batched_tokens or prompt) / prompt), 1.0)
-    time = passes.time(
-        passes.prompt(sequences=together, tokens=chunk, before=load.cached_tokens + (prompt - chunk) // 2)
-    )
+    before = load.cached_tokens + (prompt - chunk) // 2
+    time = known_time(passes, known, passes.prompt(sequences=together, tokens=chunk, before=before))
     return requests / together * ceil(prompt / chunk) * time.total / passes.layout.pipeline
 
 
@@ -151,7 +161,7 @@ def passes_met(ranks: int, dense: float) -> float:
     return min(float(ranks), 1.0 + sqrt(2.0 * log(ranks) / max(dense, RARE)))
 
 
-def state(passes: Passes, load: Load, decoding: float) -> State:
+def state(passes: Passes, load: Load, decoding: float, known: Known | None = None) -> State:
     r"""Return how a server runs with so many sequences decoding: how often a step carries prompts, and what that takes.
 
     A chunk has what decoding leaves of a step's tokens. Short prompts that arrive together share one: where each
@@ -164,6 +174,8 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
 
     Where decoding waits while prompts are read, and reading those that come together takes longer than they lie apart,
     they wait for one another. A request alone waits for none, and no step decodes less than one sequence.
+
+    What is `known` are passes that were timed for other numbers of sequences.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
     taken = int(decoding) * passes.queries if load.mixes else 0
@@ -171,7 +183,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     chunk, arrivals = min(prompt, room), decoding * passes.expected / output
     chunks = ceil(prompt / chunk)
     step = passes.step(sequences=max(decoding, 1.0), context=load.cached_tokens + prompt + output // 2)
-    plain = passes.time(step)
+    plain = known_time(passes, known, step)
     tokens = max(output - 1, 1)
     steps = tokens / passes.expected
     apart = apart_of(load, decoding, steps=steps, step_s=plain.total)
@@ -180,7 +192,7 @@ def state(passes: Passes, load: Load, decoding: float) -> State:
     together = max(min(together, room / chunk), 1.0)
     before = load.cached_tokens + (prompt - chunk) // 2
     piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
-    carrying = passes.time(step, piece) if load.mixes else passes.time(piece)
+    carrying = known_time(passes, known, *((step, piece) if load.mixes else (piece,)))
     stages = passes.layout.pipeline
     read_s = (max(carrying.total - plain.total, 0.0) if load.mixes else carrying.total) / stages  # by each of them
     # Of parts that follow each other through stages, those without a prompt wait behind one that has it.

@@ -53,7 +53,10 @@ def own_kernels(
     """
 
     def of(name: str) -> float:
-        return next((values[key] for key in named(name, classes) if key in values), 0.0)
+        for key in named(name, classes):
+            if key in values:
+                return values[key]
+        return 0.0
 
     numbers = {name: of(name) for name in OwnKernels._fields[1:-4]}
     walk, splits = (of(f"{name}_{attention}") for name in ("key_walk_s", "key_splits"))

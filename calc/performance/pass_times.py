@@ -91,36 +91,34 @@ def pass_time(
     A step of decoding alone is replayed as a graph, where the engine has one of its size. Whatever is not in a graph
     the host launches kernel by kernel while the device works. Of a pass `in_pieces` the graph is cut at its `CUTS`.
     """
-    bandwidth = kernels.bandwidth
-    ridge = kernels.rate(PLAIN) / bandwidth
+    bandwidth, given = kernels.bandwidth, kernels.given
+    rate = kernels.rate(PLAIN)
     parts: list[Timed] = []
     device = launches = 0.0
     for operation, times in operations:
         seconds, bound = kernels.seconds(operation), MEMORY
-        count = operation.launches
-        if isinstance(operation, Collective):
-            bound = LINKS
+        if isinstance(operation, Pointwise):
+            count, seconds = operation.launches * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
+        elif isinstance(operation, Collective):
+            count, bound = operation.launches, LINKS
         elif isinstance(operation, HostCopy):
             slowed, passed = (1.0, 1.0) if operation.pinned else (schedule.copy_factor, BUFFERED_PASSES)
-            given = passed * operation.copied_bytes / operation.read
-            seconds, bound = schedule.crossing_s + max(slowed * seconds, given), LINKS
-        elif isinstance(operation, Pointwise):
-            count, seconds = count * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
+            through_memory = passed * operation.copied_bytes / operation.read
+            count, bound = operation.launches, LINKS
+            seconds = schedule.crossing_s + max(slowed * seconds, through_memory)
         else:
-            given = kernels.given if isinstance(operation, Product | Experts) else bandwidth
-            moved, flops = operation.bytes / given, operation.flops / (ridge * bandwidth)
             if isinstance(operation, Product):
-                factors = schedule.product(operation.kernel)
+                moved, factors = operation.bytes / given, schedule.product(operation.kernel)
                 count = factors.launches
             elif isinstance(operation, Experts):
-                factors = schedule.grouped(operation.kernel)
+                moved, factors = operation.bytes / given, schedule.grouped(operation.kernel)
+                count = operation.launches * factors.launches
                 if schedule.loops_experts:
                     count = operation.experts * operation.matrices * factors.launches + 2.0 * operation.touched
-                else:
-                    count *= factors.launches
             else:
                 factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
-                count *= factors.launches
+                moved, count = operation.bytes / bandwidth, operation.launches * factors.launches
+            flops = operation.flops / rate
             working = flops / (flops + moved) if flops else 0.0
             seconds = factors.choice_s + seconds * (factors.reading + working * (factors.working - factors.reading))
             longest = flops if flops > moved else moved

@@ -97,9 +97,10 @@ class Passes(NamedTuple):
         None where adapters are served, or where ranks have whole layers or requests of their own.
         """
         layout, architecture = self.layout, self.demand.architecture
+        if not self.schedule.prompt_graphs or self.adapters is not None:
+            return False
         alike = layout.pipeline == layout.context == 1 and attention_ranks(layout) == layout.tensor
-        plain = self.adapters is None and architecture.alone is architecture
-        return bool(self.schedule.prompt_graphs) and alike and plain
+        return alike and architecture.alone is architecture
 
     def operations(self, segments: tuple[Segment, ...]) -> Pass:
         """Return the operations of a pass on devices, those of adapters too."""
@@ -146,7 +147,7 @@ class Passes(NamedTuple):
             sequences=sequences,
             decoding=decoding if captured else 0.0,
             queries=self.queries,
-            in_pieces=self.records_prompts and decoding == 0.0,
+            in_pieces=decoding == 0.0 and self.records_prompts,
         )
         if self.layout.pipeline == 1:
             return found

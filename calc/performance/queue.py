@@ -34,6 +34,12 @@ class Reading:
 class Queue:
     """A server at work on requests in the order in which they come."""
 
+    __slots__ = (
+        *("asked", "server", "times", "clock", "steps", "coming", "first_place", "sent", "next_s", "free_s", "over"),
+        *("waiting", "reading", "writing", "held", "promised", "context", "written", "first", "last", "late"),
+        *("running_s", "answered", "answered_tokens", "preempted", "came"),
+    )
+
     def __init__(self, asked: Sequence[Request], begun: Sequence[Begun], server: Server, times: StepTimes) -> None:
         self.asked = [*(answer.request for answer in begun), *asked]
         self.server, self.times = server, times
@@ -237,29 +243,27 @@ class Queue:
         return (fixed + slope * self.context / count) * factor, slope * factor
 
     def decode(self, steps: int, seconds: float) -> None:
-        """Give each running answer so many tokens more."""
-        count = len(self.writing)
-        tokens = steps * count
-        self.stream(tokens)
-        self.clock += seconds
-        self.running_s += count * seconds
-        self.steps += steps
-        self.held += tokens
-        self.promised -= tokens
-        self.context += tokens
-        while self.writing and self.writing[0][0] <= self.steps:
-            index = heappop(self.writing)[1]
-            self.context -= self.asked[index].prompt_tokens + self.asked[index].output_tokens
-            self.finish(index, self.clock + self.late[index])
-
-    def stream(self, tokens: int) -> None:
-        """Let the front end pass on so many tokens before it takes another request.
+        """Give each running answer so many tokens more, which the front end passes on before it takes another request.
 
         Those of one sequence that it is late with it sends together: the answers themselves do not wait.
         """
-        self.free_s = max(self.free_s, self.clock) + tokens * self.server.stream_s
+        asked, writing, clock = self.asked, self.writing, self.clock
+        count = len(writing)
+        tokens = steps * count
+        self.free_s = free_s = (clock if clock > self.free_s else self.free_s) + tokens * self.server.stream_s
         if self.coming < self.sent:
-            self.next_s = max(self.asked[self.coming].at_s, self.free_s)
+            at_s = asked[self.coming].at_s
+            self.next_s = at_s if at_s > free_s else free_s
+        self.clock = clock = clock + seconds
+        self.running_s += count * seconds
+        self.steps = done = self.steps + steps
+        self.held += tokens
+        self.promised -= tokens
+        self.context += tokens
+        while writing and writing[0][0] <= done:
+            index = heappop(writing)[1]
+            self.context -= asked[index].prompt_tokens + asked[index].output_tokens
+            self.finish(index, clock + self.late[index])
 
     def make_room(self, needed: int) -> None:
         """Take the cache from those that came last until the others have room; they are read again from the start."""

@@ -42,6 +42,10 @@ class RankModel(NamedTuple):
     encoder_tokens: int | None  # of every sequence, where they do not depend on the prompt
     expert_ranks: ExpertRanks = ExpertRanks()
 
+    def __hash__(self) -> int:
+        """Hash what tells models apart at a glance: each pass that is asked for looks up its operations by it."""
+        return hash((self.architecture, self.layout, self.layers, self.matrices[:1], self.expert_ranks))
+
     def absorbing(self, *, all_looks: bool) -> "RankModel":
         """Return the model for an engine whose prompts look at latent vectors themselves, as decoding does.
 

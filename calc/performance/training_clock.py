@@ -1,6 +1,6 @@
 """Seconds of the operations of a training step, each alone on a device, by what makes it slower in a step."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -58,22 +58,32 @@ class Grouped(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """A pass in seconds of its kernels alone: its parts by what they are, and what is sent."""
+    """A pass in seconds of its kernels alone: by what they are, and what is sent."""
 
-    parts: Mapping[str, tuple[Part, ...]]
+    clock: "Clock"
+    passed: tuple[Grouped, ...]
     sums: Mapping[str, float]
     sent: tuple[Part, ...]
     launches: float
 
+    @property
+    def parts(self) -> Mapping[str, tuple[Part, ...]]:
+        """Its operations by what they are, each with its seconds: few ask for more than the sums."""
+        kinds = dict.fromkeys(kind for one in self.passed for kind in one.kinds)
+        return {
+            kind: self.clock.parts([item for one in self.passed for item in one.kinds.get(kind, ())]) for kind in kinds
+        }
+
 
 def joined_passes(first: Timed, second: Timed) -> Timed:
     """Return two passes as one."""
-    kinds = dict.fromkeys((*first.parts, *second.parts))
+    kinds = (*first.sums, *(kind for kind in second.sums if kind not in first.sums))
     return Timed(
-        {kind: (*first.parts.get(kind, ()), *second.parts.get(kind, ())) for kind in kinds},
-        {kind: first.sums.get(kind, 0.0) + second.sums.get(kind, 0.0) for kind in kinds},
-        (*first.sent, *second.sent),
-        first.launches + second.launches,
+        first.clock,
+        (*first.passed, *second.passed),
+        sums={kind: first.sums.get(kind, 0.0) + second.sums.get(kind, 0.0) for kind in kinds},
+        sent=(*first.sent, *second.sent),
+        launches=first.launches + second.launches,
     )
 
 
@@ -123,6 +133,9 @@ class Clock:
         # Attention and experts have laws in 16 bit: in FP32 they are as much slower as its rate is lower.
         plain, wide = matrix_rate(device.accelerator, "bf16"), matrix_rate(device.accelerator, "tf32")
         self.wide = plain / wide if plan.scheme.compute == FP32 and wide else 1.0
+        self.known = device.known.setdefault(self.wide, {})
+        if len(self.known) > MOST_KNOWN:
+            self.known.clear()
         self.groups: set[tuple[str, int]] = set()
 
     def seconds(self, one: Operation) -> float:
@@ -130,12 +143,10 @@ class Clock:
         if isinstance(one, Collective):
             self.join(one)
             return self.kernels.seconds(one)
-        known = self.kernels.known
-        if len(known) > MOST_KNOWN:
-            known.clear()
-        if (one, self.wide) not in known:
-            known[one, self.wide] = self.worked(one)
-        return known[one, self.wide]
+        found = self.known.get(one)
+        if found is None:
+            found = self.known[one] = self.worked(one)
+        return found
 
     def worked(self, one: Operation) -> float:
         """Return the seconds of an operation of one device, which are the same in whatever layout."""
@@ -175,10 +186,14 @@ class Clock:
 
     def timed(self, passed: Grouped) -> Timed:
         """Return a pass in seconds."""
-        parts = {kind: self.parts(found) for kind, found in passed.kinds.items()}
-        sums = {kind: sum(times * alone_s for _, times, alone_s in found) for kind, found in parts.items()}
-        return Timed(parts, sums, self.parts(passed.sent), passed.launches + self.launched_apart(passed))
+        known, seconds = self.known.get, self.seconds
+        sums = {
+            kind: sum([times * (known(one) or seconds(one)) for one, times in found])
+            for kind, found in passed.kinds.items()
+        }
+        launches = passed.launches + self.launched_apart(passed)
+        return Timed(self, (passed,), sums, sent=self.parts(passed.sent), launches=launches)
 
-    def parts(self, counted: tuple[Counted, ...]) -> tuple[Part, ...]:
+    def parts(self, counted: Iterable[Counted]) -> tuple[Part, ...]:
         """Return operations with the seconds of each."""
         return tuple(Part(one, times, self.seconds(one)) for one, times in counted)

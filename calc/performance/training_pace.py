@@ -52,11 +52,11 @@ class Pace:
 
     def of(self, name: str) -> float:
         """Return a coefficient: for this trainer and class of devices or generation, for one of them, or for all."""
-        own = f"{name}_{self.trainer}"
-        for key in (*(f"{one}@{device}" for device in self.devices for one in (own, name)), own):
-            if key in self.values:
-                return self.values[key]
-        return self.values[name]
+        values, own = self.values, f"{name}_{self.trainer}"
+        for device in self.devices:
+            if (key := f"{own}@{device}") in values or (key := f"{name}@{device}") in values:
+                return values[key]
+        return values[own] if own in values else values[name]
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""
@@ -114,11 +114,9 @@ def most_products_per_s(accelerator: Accelerator, values: Mapping[str, float]) -
 
 def kernels_of(accelerator: Accelerator) -> Kernels | None:
     """Return the kernels of a device, with the seconds that they are known to take: a search asks for many layouts."""
-    known = catalog().derived.setdefault("kernels of training", {})
-    assert isinstance(known, dict)
+    known = catalog().once("kernels of training", dict[int, tuple[Accelerator, Kernels | None]])
     if len(known) > MOST_KNOWN:
         known.clear()
     if id(accelerator) not in known:
         known[id(accelerator)] = accelerator, kernels(accelerator)
-    found: Kernels | None = known[id(accelerator)][1]
-    return found
+    return known[id(accelerator)][1]

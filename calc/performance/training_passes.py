@@ -214,8 +214,17 @@ def both_gradients(item: Counted) -> tuple[Counted, ...]:
     """Return the products that give the gradients of a product's input and of its weights."""
     one, times = item
     assert isinstance(one, Product)
-    inputs = one._replace(name=f"{one.name}, its input's gradients", n=one.k, k=one.n)
-    weights = one._replace(name=f"{one.name}, its weights' gradients", m=float(one.n), n=one.k, k=max(int(one.m), 1))
+    name, m, n, k, kernel, stored, moved = one
+    inputs = Product(f"{name}, its input's gradients", m, k, n, kernel=kernel, weight_bytes=stored, io_bytes=moved)
+    weights = Product(
+        f"{name}, its weights' gradients",
+        float(n),
+        k,
+        max(int(m), 1),
+        kernel=kernel,
+        weight_bytes=stored,
+        io_bytes=moved,
+    )
     return Counted(inputs, times), Counted(weights, times)
 
 

@@ -17,6 +17,8 @@ class Trial(Queue):
     How many must keep it is a share of those that count.
     """
 
+    __slots__ = ("counted_from", "kept", "may_miss", "missed", "must_keep", "objective")
+
     def __init__(
         self,
         asked: Sequence[Request],

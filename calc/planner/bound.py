@@ -87,15 +87,12 @@ class Bounds:
     def __init__(self, facts: Catalog) -> None:
         self.facts = facts
         self.read = dict[tuple[object, ...], Bound]()
-        known = facts.derived.setdefault("least of models", {})
-        assert isinstance(known, dict)
-        self.known: dict[tuple[str, str], Named | None] = known  # by the names of model and format
+        self.known = facts.once("least of models", dict[tuple[str, str], Named | None])  # by names of model and format
         self.splitting = {engine.id for engine in facts.engines() if engine.splits_layers}
         self.beginning_alike = {engine.id for engine in facts.engines() if "vector_start_s" in engine.values}
         self.lengths = dict[str, int]()
-        started = facts.derived.setdefault("starts of steps", {})
-        assert isinstance(started, dict)
-        self.started: dict[tuple[object, ...], float] = started  # of a model on devices, whatever its lengths are
+        # Of a model on devices, whatever its lengths are.
+        self.started = facts.once("starts of steps", dict[tuple[object, ...], float])
 
     def tokens(self, scenario: Mapping[str, object], longest: int | None) -> int:
         """Return the tokens of a sequence of a model made for `longest`, read once for all scenarios alike."""

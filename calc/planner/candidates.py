@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
@@ -50,18 +51,19 @@ def places(question: Question, facts: Catalog) -> Iterator[Place]:
         yield layouts(question, facts)
         return
     read = {str(model): shared_by(question, model, facts) for model in question.models}
-    held = dict[str, list[Try]]()
+    held = dict[str, tuple[list[Try], int]]()  # with the number of their scenarios
     order = 0
     for together in machines(question, facts):
         found = ways(question, facts, together.accelerator)
         kind = str((found, together.accelerator.segment, together.number) if question.need.shared else found)
         if kind not in held:  # the same of most devices
-            held[kind] = list(tries(question, facts, found))
+            every = list(tries(question, facts, found))
             if question.need.shared:
-                held[kind] = list(apart_first(question, facts, together, tried=held[kind], read=read))
-        tried = held[kind]
+                every = list(apart_first(question, facts, together, tried=every, read=read))
+            held[kind] = every, sum(len(one.held) for one in every)
+        tried, number = held[kind]
         make = partial(candidates_on, question, facts, together, tried=tried, read=read, order=order)
-        yield Place(together, sum(len(one.held) for one in tried), make)
+        yield Place(together, number, make)
         order += len(tried)
 
 
@@ -99,7 +101,8 @@ def candidates_on(
     """Iterate over what is tried on so many devices of a kind."""
     accelerator, count = together.accelerator, 1 if question.unlike or question.alone else together.number
     where, most = placed(question, accelerator, count), most_replicas(question, count)
-    split = {engine: in_two_memories(question, facts, accelerator, engine) for engine in {one.engine for one in tried}}
+    engines = set(map(attrgetter("engine"), tried))
+    split = {engine: in_two_memories(question, facts, accelerator, engine) for engine in engines}
     for place, one in enumerate(tried, order):
         asked = {**question.fields, **one_request(question, read[str(one.model)]), **where}
         base = {**asked, "engine": one.engine}

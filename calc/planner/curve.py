@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import exp, log
 
 from calc.performance.halving import halved
-from calc.performance.load import State, bursts_s, held, state
+from calc.performance.load import Known, State, bursts_s, held, state
 from calc.planner.need import Need
 from calc.planning.false_position import CLOSE, where
 from calc.planning.serving_load import Server
@@ -24,11 +24,12 @@ class Curve:
         self.server, self.slots = server, server.load.slots
         self.known = dict[float, State]()
         self.points: list[float] = []  # decoding sequences that were worked out, in their order
+        self.times: Known = {}  # of passes
 
     def state(self, decoding: float) -> State:
         """Return how a rank runs with so many sequences decoding."""
         if decoding not in self.known:
-            self.known[decoding] = state(self.server.passes, self.server.load, decoding)
+            self.known[decoding] = state(self.server.passes, self.server.load, decoding, self.times)
         return self.known[decoding]
 
     def held(self, decoding: float) -> float:
@@ -38,7 +39,7 @@ class Curve:
     def first_s(self, decoding: float) -> float:
         """Return the mean time to the first token, as a server's report has it."""
         load = self.server.load
-        burst = bursts_s(self.server.passes, load, self.held(decoding))
+        burst = bursts_s(self.server.passes, load, self.held(decoding), self.times)
         return self.state(decoding).first_s + burst + load.request_s
 
     def strain(self, decoding: float, need: Need) -> float:

@@ -7,7 +7,6 @@ and then, request by request, as the run says that a report shows.
 from collections.abc import Iterator
 from functools import cached_property
 from math import ceil, inf, sqrt
-from typing import cast
 
 from calc.catalog import catalog
 from calc.planner.bound import Bound
@@ -133,10 +132,11 @@ class Fleet:
 def fleets_of(need: Need) -> dict[str, Fleet]:
     """Return the fleets by scenario that were looked at for what is asked last; spare ones and prices change none."""
     asked = need.peak_rate, need.percentile, need.ttft_s, need.step_s
-    derived = catalog().derived
-    if derived.get("asked of fleets") != asked:
-        derived |= {"asked of fleets": asked, "fleets": {}}
-    return cast(dict[str, Fleet], derived["fleets"])
+    last = catalog().once("fleets", dict[tuple[float | None, ...], dict[str, Fleet]])
+    if asked not in last:
+        last.clear()
+        last[asked] = {}
+    return last[asked]
 
 
 class Spread:

@@ -72,13 +72,12 @@ def is_small(model: object, facts: Catalog) -> bool:
     """Whether a model is published in as few bits as it would be quantized to; worked out once for each."""
     if not isinstance(model, str):
         return False
-    known = facts.derived.setdefault("published in few bits", {})
-    assert isinstance(known, dict)
+    known = facts.once("published in few bits", dict[str, bool])
     if model not in known:
         found = known_published(read_model(model, facts), facts)
         record = getattr(found, "base", found)  # of most tensors
         known[model] = isinstance(record, NumberFormat) and record.bits <= FEWEST_BITS
-    return bool(known[model])
+    return known[model]
 
 
 def bits(facts: Catalog, name: str) -> float:

@@ -33,13 +33,11 @@ def machines(question: Question, facts: Catalog) -> list[Devices]:
         return found_machines(question, facts)
     own = own_price(question, "price_per_hour"), question.account.purchase_price
     asked = str((question.want, question.limits, own, question.need.days is None, question.trains))
-    last = facts.derived.setdefault("machines", {})
-    assert isinstance(last, dict)
+    last = facts.once("machines", dict[str, list[Devices]])
     if asked not in last:
         last.clear()
         last[asked] = found_machines(question, facts)
-    found: list[Devices] = last[asked]
-    return found
+    return last[asked]
 
 
 def found_machines(question: Question, facts: Catalog) -> list[Devices]:
@@ -70,11 +68,9 @@ def is_there(record: Accelerator, facts: Catalog) -> bool:
 
 def all_there(facts: Catalog) -> list[Accelerator]:
     """Return all devices that one gets today, found once for each loaded catalogue."""
-    known = facts.derived.get("devices that one gets")
-    if not isinstance(known, list):
-        known = [record for record in facts.accelerators() if is_there(record, facts)]
-        facts.derived["devices that one gets"] = known
-    return known
+    return facts.once(
+        "devices that one gets", lambda: [record for record in facts.accelerators() if is_there(record, facts)]
+    )
 
 
 def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
@@ -153,17 +149,19 @@ def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Dev
 
 def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
     """Return one device with what it costs."""
-    own, name = own_price(question, "price_per_hour"), f"paid {accelerator.id}"
-    known = facts.derived.get(name)
-    if not isinstance(known, tuple):
-        rent, price = newest_rent(facts, accelerator), purchase_today(facts, accelerator)
-        rent = rent if rent and rent.currency == DOLLARS else None
-        lowest = rent is not None and rent.kind == LOWEST
-        known = facts.derived[name] = (rent.each if rent else None, price.each if price else None, lowest)
+    own = own_price(question, "price_per_hour")
+    rent, price, lowest = facts.once(f"paid {accelerator.id}", lambda: paid(facts, accelerator))
     return Devices(
         accelerator=accelerator,
         number=1,
-        rent_per_hour=known[0] if own is None else own,
-        purchase=question.account.purchase_price or known[1],
-        rents_one=own is None and known[2],
+        rent_per_hour=rent if own is None else own,
+        purchase=question.account.purchase_price or price,
+        rents_one=own is None and lowest,
     )
+
+
+def paid(facts: Catalog, accelerator: Accelerator) -> tuple[float | None, float | None, bool]:
+    """Return a device's rent by the hour and its price, in dollars, and whether that rent is the least of a market."""
+    rent, price = newest_rent(facts, accelerator), purchase_today(facts, accelerator)
+    rent = rent if rent and rent.currency == DOLLARS else None
+    return rent.each if rent else None, price.each if price else None, rent is not None and rent.kind == LOWEST

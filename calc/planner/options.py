@@ -97,9 +97,10 @@ def tight(chance: float, change: str = "") -> Miss:
 
 def too_heavy(held: int, room: int, what: str = "the weights") -> Miss:
     """Return that something by itself is more than all devices hold, or the fullest of them."""
-    if show_gib(held) == show_gib(room):
-        return Miss("memory", f"{what} alone need a little more than {show_gib(room)}", held / max(room, 1), (room,))
-    return Miss("memory", f"{what} alone need {show_gib(held)} of {show_gib(room)}", held / max(room, 1), (held, room))
+    needed, there, ratio = show_gib(held), show_gib(room), held / max(room, 1)
+    if needed == there:
+        return Miss("memory", f"{what} alone need a little more than {there}", ratio, (room,))
+    return Miss("memory", f"{what} alone need {needed} of {there}", ratio, (held, room))
 
 
 def slow(value: float, most: float) -> str:

@@ -272,7 +272,8 @@ class Search(Inspection):
 
     def reject(self, candidate: Candidate, miss: Miss, count: int = 1) -> None:
         """Count scenarios that do not serve, the first one unless more are meant, and keep the nearest of a reason."""
-        entry = self.rejected.setdefault(miss.reason, Rejected())
+        if (entry := self.rejected.get(miss.reason)) is None:
+            entry = self.rejected[miss.reason] = Rejected()
         entry.count += count
         known = entry.nearest.get(candidate.group)
         if known is None or miss.ratio < known[0]:

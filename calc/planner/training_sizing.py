@@ -33,7 +33,7 @@ PASSES = {"full": 3, "lora": 2, "qlora": 2}  # over the weights for each token a
 OF_DEVICE = frozenset(("accelerator", *OF_ACCELERATOR))  # on which a plan depends by its precision alone
 STATES = "weights, gradients and states"
 CLOSE = 1.02  # times the memory that ways need at most which recompute less, or leave less in the host's memory
-Key = tuple[tuple[str, str], ...]  # of a scenario, without its kind of device
+Key = tuple[str, ...]  # of a scenario, without its kind of device
 VARIED = ("accelerators", "parallelism", "sharding", "checkpointing", "offload", "micro_batch")  # what is looked for
 
 
@@ -58,6 +58,9 @@ class Sizing(Search):
         self.shares = dict[str, float]()  # of a host's memory, for each device
         self.stays: dict[Key, int] = {}  # on a first stage's device in every phase of a step
         self.precisions = dict[str, str]()  # of devices, where nobody says it
+        named = (*question.fields, *question.have, *VARIED, "model", "method", *OF_DEVICE)
+        self.names = frozenset(named)  # of the fields that scenarios have
+        self.told = tuple(sorted(self.names - OF_DEVICE))  # those of them that keys are made of
 
     def most_per_s(self, candidate: Candidate) -> float | None:
         """Return the tokens a second that no run exceeds: every weight multiplied twice or three times for each."""
@@ -104,7 +107,14 @@ class Sizing(Search):
         device = str(scenario["accelerator"])
         if device not in self.precisions:
             self.precisions[device] = "" if "precision" in scenario else self.usual_precisions(device)
-        return (*key_of(scenario), ("taken", self.precisions[device]))
+        return *self.key_of(scenario), self.precisions[device]
+
+    def key_of(self, scenario: dict[str, object]) -> Key:
+        """Return what is the same of scenarios that differ in their kind of device alone."""
+        if not scenario.keys() <= self.names:
+            self.names |= scenario.keys()
+            self.told = tuple(sorted(self.names - OF_DEVICE))
+        return tuple(map(str, map(scenario.get, self.told)))
 
     def usual_precisions(self, device: str) -> str:
         """Return the precisions of a device where nobody says one, for each that the framework takes elsewhere."""
@@ -152,7 +162,7 @@ class Sizing(Search):
         """Return what a scenario needs, worked out once; where what stays is more than a capacity, that is said."""
         key = self.key(scenario)
         if key not in self.needs:
-            if (held := self.held_throughout(scenario, key)) > capacity:
+            if (held := self.held_throughout(scenario)) > capacity:
                 return too_heavy(held, capacity, STATES)
             plan = self.read(scenario)
             widest, by_stage = fullest(plan)
@@ -179,9 +189,9 @@ class Sizing(Search):
             return None
         return min(misses, key=lambda miss: miss.ratio)
 
-    def held_throughout(self, scenario: dict[str, object], key: Key) -> int:
+    def held_throughout(self, scenario: dict[str, object]) -> int:
         """Return the bytes that stay on a device of the first stage: as many with any checkpointing."""
-        kind = tuple(item for item in key if item[0] != "checkpointing")
+        kind = self.key({**scenario, "checkpointing": None})
         if kind not in self.stays:
             plan = self.read(scenario)
             self.stays[kind] = stays_bytes(plan, plan.stages[0])
@@ -222,7 +232,7 @@ class Sizing(Search):
     def rate_at(self, scenario: dict[str, object], size: int, candidate: Candidate) -> float:
         """Return the tokens a second with a micro-batch, whether or not it fits; 0 where they are not known."""
         device = candidate.devices.accelerator
-        key = key_of(scenario), size, device.id
+        key = self.key_of(scenario), size, device.id
         if key not in self.rates:
             self.rates[key] = self.rate({**scenario, "micro_batch": size}, device) or 0.0
         return self.rates[key]
@@ -241,8 +251,3 @@ def lacking(found: Needed | Miss, capacity: int, chance: float) -> Miss | None:
 def may_fit(leanest: Needed, capacity: int, chance: float) -> bool:
     """Return whether a way may fit of which this one, of the same sharding, keeps least."""
     return chance_on(leanest.least, int(CLOSE * capacity)) >= chance
-
-
-def key_of(scenario: dict[str, object]) -> Key:
-    """Return what is the same of scenarios that differ in their kind of device alone."""
-    return tuple(sorted((name, str(scenario[name])) for name in scenario if name not in OF_DEVICE))

@@ -69,14 +69,12 @@ def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object,
 
 def of_kind(facts: Catalog, kind: str) -> list[tuple[str, Architecture]]:
     """Return the catalogue's models of a kind, the newest first; found once for each loaded catalogue."""
-    known = facts.derived.setdefault("models of kinds", {})
-    assert isinstance(known, dict)
+    known = facts.once("models of kinds", dict[str, list[tuple[str, Architecture]]])
     if kind not in known:
         newest = sorted(facts.ids("models"), key=lambda name: facts.model(name).released, reverse=True)
         every = [(name, known_architecture(facts, name)) for name in newest]
         known[kind] = [one for one in every if kind_of(facts.model(one[0]), one[1]) == kind]
-    found: list[tuple[str, Architecture]] = known[kind]
-    return found
+    return known[kind]
 
 
 def recent(facts: Catalog) -> list[str]:

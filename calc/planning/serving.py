@@ -58,6 +58,8 @@ class Serving:
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
         self.last: tuple[Demand, Engine, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
+        self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last, but for its sequences
+        self.last_cases = dict[tuple[Layout, Stage], Case]()
         self.last_speed = Last()
 
     @property
@@ -92,7 +94,17 @@ class Serving:
         return demand if own is None else demand._replace(batched_tokens=own)
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
-        """Return the case of one stage."""
+        """Return the case of one stage; most of it is the same for any number of sequences."""
+        alike = self.engine, demand._replace(sequences=0)
+        if self.last_asked is None or self.last_asked[0] is not alike[0] or self.last_asked[1] != alike[1]:
+            self.last_asked, self.last_cases = alike, {}
+        known = self.last_cases.get((layout, stage))
+        if known is None:
+            known = self.last_cases[layout, stage] = self.first_case(demand, layout, stage)
+        return known if known.demand is demand else known.of(demand)
+
+    def first_case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
+        """Return the same, which nothing is known of."""
         own = next((device for device, mine in self.places(demand) if mine.first == stage.first), self.accelerator)
         return make_case(
             demand=demand,

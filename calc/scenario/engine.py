@@ -57,11 +57,7 @@ def caches_of(reader: Reader, catalog: Catalog) -> tuple[str, ...]:
 
 def newest(engine: Engine) -> Engine:
     """Return an engine in the newest era that was measured, which most scenarios ask for: it is made once."""
-    known = catalog().derived
-    found = known.get(f"newest {engine.id}")
-    if not isinstance(found, Engine):
-        found = known[f"newest {engine.id}"] = engine.of_version()
-    return found
+    return catalog().once(f"newest {engine.id}", engine.of_version)
 
 
 def in_version(reader: Reader, engine: Engine | None) -> Engine | None:

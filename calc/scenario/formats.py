@@ -79,12 +79,11 @@ def chosen_weights(value: object, model: ReadModel, catalog: Catalog) -> tuple[M
 
 def known_published(model: ReadModel, catalog: Catalog) -> ModelFormat:
     """Return what a model is published in, worked out once for each of the catalogue."""
-    if not model.written:
+
+    def worked_out() -> ModelFormat:
         return published_format(model.config, model.architecture, catalog.number_format)
-    key = f"published {model.written}"
-    if key not in catalog.derived:
-        catalog.derived[key] = published_format(model.config, model.architecture, catalog.number_format)
-    return catalog.derived[key]  # type: ignore[return-value]
+
+    return catalog.once(f"published {model.written}", worked_out) if model.written else worked_out()
 
 
 def read_format(value: object, field: str, catalog: Catalog) -> tuple[ModelFormat, int | None]:

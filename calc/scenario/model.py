@@ -101,13 +101,13 @@ def known_architecture(
 
     `head` is what a finetune has behind its layers otherwise, by its name.
     """
-    key = f"{variant or model_id} {head}" if head else variant or model_id
-    architecture = catalog.derived.get(key)
-    if not isinstance(architecture, Architecture):
+
+    def read() -> Architecture:
         model = catalog.model(model_id)
-        read = read_config(Config({**model.config, **model.variants.get(variant, {}), **(head or {})}))
-        architecture = catalog.derived[key] = read
-    return architecture
+        return read_config(Config({**model.config, **model.variants.get(variant, {}), **(head or {})}))
+
+    key = f"{variant or model_id} {head}" if head else variant or model_id
+    return catalog.once(f"architecture {key}", read)
 
 
 def read_stored(value: object) -> StoredWeights | None:

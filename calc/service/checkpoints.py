@@ -28,17 +28,17 @@ class Origin(NamedTuple):
 
 def published_in(model: Model, facts: Catalog) -> dict[str, str]:
     """Return the repositories of a model by the number format of most of their weights, the model's own first."""
-    name = f"published formats of {model.id}"
-    known = facts.derived.get(name)
-    if isinstance(known, dict):
-        return known
+    return facts.once(f"published formats of {model.id}", lambda: stored_formats(model, facts))
+
+
+def stored_formats(model: Model, facts: Catalog) -> dict[str, str]:
+    """Return the same, worked out."""
     architecture = known_architecture(facts, model.id)
     found = dict[str, str]()
     plain: Mapping[str, object] = {}
     for repository, said in (*((own, plain) for own in model.repositories[:1]), *model.published.items()):
         stored = published_format({**model.config, **said}, architecture, facts.number_format)
         found.setdefault(stored.base.id if isinstance(stored, Recipe) else stored.id, repository)
-    facts.derived[name] = found
     return found
 
 

@@ -200,6 +200,14 @@ def test_all_mistakes_are_named_at_once(data: Path) -> None:
     assert len(caught.value.problems) == 3
 
 
+def test_what_is_made_of_the_records_is_made_once() -> None:
+    """Who asks again for what was made under a name gets the same, also where it is nothing."""
+    facts, made = catalog(), list[str]()
+    for _ in range(2):
+        assert facts.once("made in a test", lambda: made.append("made")) is None
+    assert facts.derived.pop("made in a test") is None and made == ["made"]
+
+
 def test_every_fact_of_the_catalogue_has_a_source_and_a_date() -> None:
     """Each fact leads to a document; test_machines.py finds sources that nothing uses."""
     for device in catalog().accelerators():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from calc import estimate
 from calc.catalog import catalog
+from calc.question import read_question
 
 MIB, GIB = 2**20, 2**30
 ENGINES = ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers"]
@@ -24,6 +25,20 @@ def memory(**scenario: object) -> dict[str, Any]:
 def part(found: dict[str, Any], name: str) -> int:
     """Return the bytes of a part, 0 where there is none."""
     return sum(item["bytes"] for item in found["parts"] if item["id"] == name)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_number_of_sequences_is_counted_as_if_it_were_the_first(model: str, engine: str) -> None:
+    """What was worked out for other numbers before changes nothing of what is held for this one."""
+    asked = {"model": model, "engine": engine, "accelerator": "h100-sxm-80gb", "accelerators": 2, "weights": "bf16"}
+    question = read_question(asked)
+    kept: Any = question.serving()
+    for count in (1, 3, 300, 2000, 7):
+        demand, anew = question.demand._replace(sequences=count), question.serving()
+        assert anew is not None
+        held, first = (one.runtimes(demand, question.layout) for one in (kept, anew))
+        assert [runtime for _, runtime in held] == [runtime for _, runtime in first]
 
 
 def test_llama_cpp_keeps_the_token_table_in_host_memory() -> None:

@@ -61,7 +61,7 @@ def test_stages_stand_as_far_apart_as_they_have_ranks() -> None:
     """Two stages of eight tensor ranks each lie in two machines: what a stage sends goes over the network."""
     told: dict[str, Joined] = {}
     device = FACTS.accelerator("h100-sxm-80gb")
-    kernels: Any = SimpleNamespace(accelerator=device, group=told.__setitem__)
+    kernels: Any = SimpleNamespace(accelerator=device, group=told.__setitem__, known={})
     clock = Clock(plan_of(parallelism={"tensor": 8, "pipeline": 2}, gradient_accumulation=4), kernels, None)
     for group, ranks in ((TENSOR, 8), (PIPELINE, 2)):
         one: Any = SimpleNamespace(group=group, ranks=ranks)
@@ -237,8 +237,9 @@ def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
 
 def test_the_share_of_a_micro_batch_that_goes_backward() -> None:
     """One second of three forward leaves two thirds, whatever share of the device's rate is reached."""
-    whole, forward = (Timed({}, {MOVED: seconds}, (), 0.0) for seconds in (3.0, 1.0))
-    of: Any = SimpleNamespace(micro_batch=whole, forward=forward, reduced=Timed({}, {}, (), 0.0))
+    clock: Any = None
+    whole, forward, none = (Timed(clock, (), {MOVED: seconds}, (), 0.0) for seconds in (3.0, 1.0, 0.0))
+    of: Any = SimpleNamespace(micro_batch=whole, forward=forward, reduced=none)
     found = micro_batch(of, Pace(plan_of(), FACTS.accelerator("h100-sxm-80gb"), dict(FACTS.training_step.values)), 1)
     assert found.backward_share == pytest.approx(2 / 3)
 

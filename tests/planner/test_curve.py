@@ -72,7 +72,7 @@ def test_a_request_has_to_keep_both_times() -> None:
 
 def test_what_is_used_up_of_what_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first token after 0.155 s, 0.04 s of others and 0.02 s on the way; the tightest of times and slots counts."""
-    monkeypatch.setattr("calc.planner.curve.bursts_s", lambda *asked: asked[-1] / 100)
+    monkeypatch.setattr("calc.planner.curve.bursts_s", lambda *asked: asked[2] / 100)
     monkeypatch.setattr(Curve, "held", lambda _, decoding: decoding)
     found = curve()
     assert found.first_s(4.0) == pytest.approx(0.155 + 0.04 + 0.02)

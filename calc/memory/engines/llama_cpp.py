@@ -1,8 +1,10 @@
 """llama.cpp: weights without the token table, cells of cache for every sequence, and one compute buffer."""
 
+from functools import lru_cache
+
 from calc.architecture.stages import Stage
 from calc.architecture.tensors import Tensor
-from calc.catalog.records import StoredWeights
+from calc.catalog.records import StoredWeights, Weights
 from calc.memory.cache_layouts import llama_cpp_cache_bytes, llama_cpp_state_bytes
 from calc.memory.compute_buffer import Slots, compute_buffer, micro_batch, server_slots
 from calc.memory.context import context_amount
@@ -21,14 +23,15 @@ def llama_cpp(case: Case) -> Runtime:
     """
     slots = server_slots(case)
     state = llama_cpp_state_bytes(stage=case.stage, sequences=slots.sequences, tensor_parallel=case.layout.tensor)
-    amounts = held_amounts(case, weights=device_weights(case), cache=cell_bytes(case, slots), state=state)
+    weights = case.once("weights", device_weights)
+    amounts = held_amounts(case, weights=weights, cache=cell_bytes(case, slots), state=state)
     amounts += corrected(case, [compute_buffer(case)])
     if case.placement.alone:
         needed = sum(amount.bytes for amount in amounts)
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
-    amounts += copied_matrix(case)
+    amounts += case.once("copied", copied_matrix)
     if case.accelerator is None or not case.accelerator.shares_host_memory:  # such a memory has no second context in it
-        amounts += corrected(case, [context_amount(case)])
+        amounts += case.once("context", lambda case: corrected(case, [context_amount(case)]))
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
 
@@ -45,7 +48,8 @@ def device_weights(case: Case) -> int:
     if not stage.is_first:
         return held
     shared = stage.architecture.tied and stage.is_last
-    return held - sum(table_bytes(case, table) for table in tables(stage) if not shared or table.name in LAYER_TABLES)
+    sizes = table_sizes(stage, case.demand.weights, case.layout.tensor)
+    return held - sum(size for name, size in sizes if not shared or name in LAYER_TABLES)
 
 
 def host_layer_bytes(case: Case) -> int:
@@ -81,7 +85,7 @@ def copied_matrix(case: Case) -> list[Amount]:
 
 def looked_up_bytes(case: Case) -> int:
     """Return what the host keeps of a model whose layers are all on devices: the tables, of a tied one a copy."""
-    return sum(table_bytes(case, table) for table in tables(case.stage))
+    return sum(size for _, size in table_sizes(case.stage, case.demand.weights, case.layout.tensor))
 
 
 def tables(stage: Stage) -> list[Tensor]:
@@ -90,13 +94,18 @@ def tables(stage: Stage) -> list[Tensor]:
     return [*found[:1], *(table for table in found[1:] if table.name in LAYER_TABLES)]
 
 
-def table_bytes(case: Case, table: Tensor) -> int:
+@lru_cache(maxsize=512)  # the same for any number of sequences and any device
+def table_sizes(stage: Stage, weights: Weights, ranks: int) -> list[tuple[str, int]]:
+    """Return the tables of a stage by name with the bytes of a rank's part of each."""
+    return [(table.name, table_bytes(stage, weights, ranks, table)) for table in tables(stage)]
+
+
+def table_bytes(stage: Stage, weights: Weights, ranks: int, table: Tensor) -> int:
     """Return the bytes of a rank's part of a table; of a file's weights by its share of the embeddings."""
-    weights, ranks = case.demand.weights, case.layout.tensor
     if isinstance(weights, StoredWeights):
-        every = sum(tensor.elements for tensor in case.stage.architecture.embeddings)
+        every = sum(tensor.elements for tensor in stage.architecture.embeddings)
         return weights.embeddings * table.elements // every // ranks
-    for tensor, _, number_format in stored_tensors(case.stage, weights):
+    for tensor, _, number_format in stored_tensors(stage, weights):
         if tensor.name == table.name:
             return stored_bytes(shape=(-(-table.shape[0] // ranks), *table.shape[1:]), number_format=number_format)
     return 0

@@ -75,7 +75,7 @@ def start_of(case: Case) -> Start:
 
     Where the cache has fewer blocks for states than the default has sequences, it is what the error asks for: as many.
     """
-    weights = case.budget.weights + expert_padding(case) + position_tables(case) + absorbed_copies(case)
+    weights = case.once("weights", loaded_weights)
     cache = case.paged_cache(case.engine.whole("block_tokens"))
     reading, limit = reading_bytes(case, step_tokens(case)), None
     if case.visible is not None:
@@ -99,6 +99,11 @@ def start_of(case: Case) -> Start:
     if limit is None or not block or found.fixed + found.sequences * block <= limit:
         return found
     return start(max((limit - found.fixed) // block, case.sequences))
+
+
+def loaded_weights(case: Case) -> int:
+    """Return the weights with what is made beside them as they are loaded."""
+    return case.budget.weights + expert_padding(case) + position_tables(case) + absorbed_copies(case)
 
 
 def state_block(case: Case) -> int:
@@ -238,12 +243,18 @@ class StepAmounts(NamedTuple):
 
 
 def step_amounts(case: Case, sequences: int) -> StepAmounts:
-    """Return what an engine that serves holds beside weights and cache when at most so many sequences run."""
-    return StepAmounts(
-        corrected(case, profile_amounts(case, sequences)),
-        corrected(case, links_amounts(case)),
-        corrected(case, [graph_amount(case, sequences)])[0],
-        corrected(case, [driver_amount(case)])[0],
+    """Return what an engine that serves holds beside weights and cache when at most so many sequences run.
+
+    How many are asked for does not matter to it.
+    """
+    return case.once(
+        ("step", sequences),
+        lambda case: StepAmounts(
+            corrected(case, profile_amounts(case, sequences)),
+            corrected(case, links_amounts(case)),
+            corrected(case, [graph_amount(case, sequences)])[0],
+            corrected(case, [driver_amount(case)])[0],
+        ),
     )
 
 

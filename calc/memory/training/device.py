@@ -50,6 +50,10 @@ class Device:
         places = [order.get(id(kind), 0) for kind in kinds]
         return [places[index] for index in pattern[self.stage.first : self.stage.last]]
 
+    def of_each(self, sizes: list[int]) -> list[int]:
+        """Return of each layer of the stage the size that its kind has, as `layers` has them in order."""
+        return list(map(sizes.__getitem__, self.pattern))
+
     def stays(self) -> tuple[dict[str, int], int]:
         """Return what is on the device in every phase, and what offloading puts on the host."""
         plan, total, method = self.plan, self.total, self.plan.method

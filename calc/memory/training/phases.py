@@ -1,6 +1,7 @@
 """The phases of a training step: what is alive at the widest moment of each, so that the peak is found, not summed."""
 
 from itertools import accumulate
+from operator import add
 
 from calc.architecture.stages import Stage
 from calc.memory.training.device import Device
@@ -46,7 +47,7 @@ class Step(Device):
         )
         alive = self.kept_bytes(held)
         if plan.checkpointing != "full":
-            self.earlier = sum([self.layers[index].outliving for index in self.pattern])
+            self.earlier = sum(self.of_each([unit.outliving for unit in self.layers]))
         if self.pattern:
             self.forward_moment(alive)
         done = self.head_moments(alive[-1]) if stage.is_last else 0
@@ -71,7 +72,7 @@ class Step(Device):
 
         All of the `held` micro-batches count, those that wait included; what goes to the host is noted there.
         """
-        kept = [self.layers[index].kept for index in self.pattern]
+        kept = self.of_each([unit.kept for unit in self.layers])
         tables = self.tables()
         if self.offloads:
             self.host += int(held * max(sum(kept) - sum(kept[-WAITING:]), 0))
@@ -81,7 +82,7 @@ class Step(Device):
 
     def forward_moment(self, alive: list[int]) -> None:
         """Note the widest layer of the forward pass, where so many bytes are `alive` before each."""
-        ahead = [alive[i + 1] + self.layers[kind].forward for i, kind in enumerate(self.pattern)]
+        ahead = list(map(add, alive[1:], self.of_each([unit.forward for unit in self.layers])))
         widest = ahead.index(max(ahead))
         unit = self.layers[self.pattern[widest]]
         self.note(
@@ -97,12 +98,12 @@ class Step(Device):
 
         `done` are those that were made before, and `alive` the bytes kept before each layer.
         """
-        stage = self.stage
+        stage, pattern, growing = self.stage, self.pattern, self.growing
         widest: dict[int, tuple[int, int, int]] = {}  # of each kind the bytes that differ, the layer, gradients made
         gradients = [group.gradient_bytes for _, group in self.inventory.layers]
-        for i in range(len(self.pattern) - 1, -1, -1):
-            kind = self.pattern[i]
-            made = -(-done // self.growing) if self.growing else 0
+        for i in range(len(pattern) - 1, -1, -1):
+            kind = pattern[i]
+            made = -(-done // growing) if growing else 0
             if kind not in widest or alive[i] + made > widest[kind][0]:
                 widest[kind] = alive[i] + made, i, made
             done += gradients[kind]
