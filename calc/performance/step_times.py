@@ -1,6 +1,7 @@
 """Seconds of any step of a server, from a table of a few: a run under load takes thousands of steps."""
 
 from bisect import bisect_right
+from collections.abc import Callable
 from math import ceil, sqrt
 
 from calc.performance.passes import Passes
@@ -19,9 +20,17 @@ class StepTimes:
     """
 
     def __init__(
-        self, passes: Passes, *, prompt_tokens: int, output_tokens: int, most_tokens: int, mixes: bool
+        self,
+        passes: Passes,
+        *,
+        prompt_tokens: int,
+        output_tokens: int,
+        most_tokens: int,
+        mixes: bool,
+        held_up_s: Callable[[int], float] | None = None,
     ) -> None:
         self.passes, self.mixes = passes, mixes
+        self.held_up_s = held_up_s  # of a step that decodes so many, by prompts on ranks that step together with it
         self.context = float(prompt_tokens + output_tokens // 2)  # about which steps are linear in their context
         self.before = float(max(prompt_tokens, FEWEST_TOKENS))
         self.stages = passes.layout.pipeline
@@ -90,7 +99,8 @@ class StepTimes:
             parts = min(self.stages, sequences) if self.passes.schedule.values["overlaps_decode"] else 1
             first, second = (self.round_s(sequences / parts, length, parts) for length in (half, more))
             slope = max(second - first, 0.0) / (more - half)
-            self.rows[sequences] = first - slope * half, slope
+            held_up = self.held_up_s(sequences) if self.held_up_s else 0.0
+            self.rows[sequences] = first - slope * half + held_up, slope
         return self.rows[sequences]
 
     def round_s(self, sequences: float, context: int, parts: int) -> float:

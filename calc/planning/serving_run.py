@@ -1,11 +1,11 @@
 """A run of requests through one replica of a server, event by event, and what it says of all of them."""
 
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from calc.performance.arrivals import Request, Traffic, requests
+from calc.performance.arrivals import Arrivals, Request, Traffic, requests
 from calc.performance.load import Load, State, state, steady_state
 from calc.performance.passes import Passes
 from calc.performance.queue import UNBOUNDED, run_queue
@@ -41,12 +41,7 @@ class Site(NamedTuple):
 
     def running(self, requests_per_s: float) -> int:
         """Return the sequences that a replica decodes at a time where so many requests come to all: as Little says."""
-        most = self.saturated.running
-
-        def answered_per_s(part: int) -> float:
-            return state(self.passes, self.load, most * part / PARTS).requests_per_s * self.replicas
-
-        return round(most * (1 + bisect(range(1, PARTS), requests_per_s, key=answered_per_s)) / PARTS)
+        return round(running_at(self.passes, self.load, self.saturated.running, requests_per_s / self.replicas))
 
 
 class Found(NamedTuple):
@@ -93,8 +88,16 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         prefix=prefix,
         reserves=served.serving.engine.values.get("reserves_answers", 0.0),
     )
-    most = question.batched_tokens or prompt
-    times = StepTimes(passes, prompt_tokens=prompt, output_tokens=output, most_tokens=most, mixes=mixes)
+    saturated = steady_state(passes, load._replace(concurrency=load.slots))
+    others = held_up_by_ranks(passes, load, saturated.running, traffic.arrivals) if load.ranks > 1 else None
+    times = StepTimes(
+        passes,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        most_tokens=question.batched_tokens or prompt,
+        mixes=mixes,
+        held_up_s=others,
+    )
     return Site(
         passes=passes,
         times=times,
@@ -102,8 +105,36 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         replicas=replicas,
         longest=max(room + held, 2),
         load=load,
-        saturated=steady_state(passes, load._replace(concurrency=load.slots)),
+        saturated=saturated,
     )
+
+
+def running_at(passes: Passes, load: Load, most: float, requests_per_s: float) -> float:
+    """Return the sequences of at `most` so many that one rank decodes at a time where so many requests come to it."""
+
+    def answered_per_s(part: int) -> float:
+        return state(passes, load, most * part / PARTS).requests_per_s
+
+    return most * (1 + bisect(range(1, PARTS), requests_per_s, key=answered_per_s)) / PARTS
+
+
+def held_up_by_ranks(passes: Passes, load: Load, most: float, arrivals: Arrivals) -> Callable[[int], float]:
+    """Return by how many seconds a step of so many sequences is longer for prompts on ranks that step together with it.
+
+    A run follows one rank of several to which requests come alike: what it waits for the others' is that of a steady
+    state, with as many of theirs as come; where clients send one after the other, or all come at once, with as many as
+    it has itself.
+    """
+    spread = arrivals.kinds[0].output.deviation if len(arrivals.kinds) == 1 else 1.0
+    load = load._replace(closed=bool(arrivals.at_a_time), spread=spread)
+    alone = load._replace(ranks=1)
+    theirs = None if arrivals.requests else running_at(passes, load, most, arrivals.requests_per_s / load.ranks)
+
+    def held_up_s(sequences: int) -> float:
+        running = sequences if theirs is None else theirs
+        return state(passes, load, running).step_s - state(passes, alone, running).step_s
+
+    return held_up_s
 
 
 def run_of(site: Site, traffic: Traffic, *, count: int, factors: tuple[float, float] = (1.0, 1.0)) -> Found:

@@ -99,6 +99,23 @@ def test_a_steady_run_agrees_with_the_steady_state(mixes: bool) -> None:
     assert mean(run, "token_s") == pytest.approx(known.step_s, rel=0.06)
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+@pytest.mark.parametrize("rate", [2.0, 6.0])
+def test_ranks_that_step_together_wait_for_each_other_s_prompts(engine: str, rate: float) -> None:
+    """A run follows one of eight ranks that share experts, and a token takes as long as in the steady state of all."""
+    model = {"model": "qwen3-235b-a22b", "accelerator": "h200-sxm-141gb", "engine": engine}
+    lengths = {"prompt_tokens": 1000, "output_tokens": 300}
+
+    def speed(**asked: object) -> Any:
+        report: Any = estimate({**model, **lengths, "parallelism": {"data": 8, "expert": 8}, **asked})
+        return report["speed"]
+
+    run = speed(arrivals={"requests_per_s": rate})
+    steady = speed(concurrency=round(run["running_sequences"]), length_spread=0.58)
+    token = "time_per_output_token_s"
+    assert run[token]["typical"] == pytest.approx(steady[token]["typical"], rel=0.15)
+
+
 def test_a_full_cache_makes_the_last_wait() -> None:
     """With room for ten, requests lose their cache and are read again, all are answered, and none before it came."""
     run = ran(20.0, 300, room_tokens=10 * (PROMPT + OUTPUT))
