@@ -12,7 +12,7 @@ from calc.launching.drafts import LLAMA, MLX, drafts, named
 from calc.launching.layouts import degrees, of_experts, over_ranks
 from calc.launching.stores import stored
 from calc.launching.tensorrt_llm import options
-from calc.launching.unsaid import SHARE_OF_ALL, unsaid
+from calc.launching.unsaid import SHARE_OF_ALL, TRITON, unsaid
 from calc.memory.runtime import visible_bytes
 from calc.performance.fabric import joined
 from calc.scenario.fields import PUBLISHED
@@ -120,6 +120,8 @@ def choices(
         yield "prefixes", True
     yield from beside(filled)
     yield from stored(filled, engine.id)
+    if scenario.get("attention") == TRITON:
+        yield "attention", TRITON
     if engine.id == "llama.cpp":
         if filled["attention"] == "flash" or not engine.stores_scores:
             yield "flash", "on" if filled["attention"] == "flash" else "off"
