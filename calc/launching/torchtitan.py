@@ -72,7 +72,8 @@ def doubts(filled: Mapping[str, Any], *, known: bool) -> Iterator[Warn]:
         "dataset-needed", "its configurations read C4: name your own texts in a configuration", "training_tokens"
     )
     if not known:
-        message = f"torchtitan has no configuration of {filled['model']}: write one, and put it in place of these words"
+        model = filled["model"] if isinstance(filled["model"], str) else "this model"
+        message = f"torchtitan has no configuration of {model}: write one, and put it in place of these words"
         yield Warn("weights-needed", message, "model", INFO)
     if filled["precision"].endswith("-mixed"):
         message = (

@@ -294,6 +294,15 @@ def test_what_drafts_is_a_repository() -> None:
     assert json.loads(given[given.index("--speculative-config") + 1])["model"] == "Qwen/Qwen3-0.6B"
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+def test_what_drafts_by_its_own_config_stands_in_a_folder(engine: str) -> None:
+    """A model that is given by its config has no repository: its folder is the reader's."""
+    small = {**catalog().model("llama-3.2-1b").config, "num_hidden_layers": 4}
+    drafted = {"method": "draft", "model": {"config": small}, "tokens": 3}
+    asked = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": engine, "speculation": drafted}
+    assert "/models/drafter" in json.dumps(launch(asked))
+
+
 @pytest.mark.parametrize(
     ("engine", "rank", "told"),
     [
