@@ -63,7 +63,8 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     asked |= {"loading": loading} if loading else {}
     if machines > 1:
         asked |= {"machines": machines, "rank": "$RANK", "head": HEAD, "address": f"{HEAD}:{PORT}", "ray": "ray"}
-    version = str(scenario.get("engine_version") or "")  # what is filled in is the first of an era that goes on
+    # As asked: what is filled in is the first of an era that goes on.
+    version = facts.engine(launcher.id).carried_by(str(scenario.get("engine_version") or "")) or ""
     files: list[tuple[str, str]] = []
     if launcher.id == "tensorrt-llm":
         files.append(("options.yaml", options(filled, facts)))

@@ -420,10 +420,12 @@ def test_the_share_is_the_version_s() -> None:
 
 
 def test_flags_follow_the_version() -> None:
-    """llama.cpp's -fa was a switch, and takes on, off or auto since the end of August 2025."""
+    """llama.cpp's -fa was a switch, and takes on, off or auto since August 2025, as Ollama 0.24 carries it."""
     scenario = SCENARIOS["llama.cpp"]
-    new, old = (words(launch({**scenario, "engine_version": version})) for version in ("b9849", "b4000"))
-    assert new[new.index("-fa") + 1] == "on"
+    new, carried, old = (
+        words(launch({**scenario, "engine_version": version})) for version in ("b9849", "0.24.0", "b4000")
+    )
+    assert new[new.index("-fa") + 1] == carried[carried.index("-fa") + 1] == "on"
     assert old[old.index("-fa") + 1].startswith("-")
 
 
