@@ -3,9 +3,10 @@
 import json
 
 from calc.calculators import hosting, several
+from calc.calculators.asked import device_words
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Report
-from calc.calculators.rendering import Verdict, device_words, fitting, it_fits, measured_text, part_bytes, unless_tight
+from calc.calculators.rendering import Verdict, fitting, it_fits, measured_text, part_bytes, unless_tight
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from calc.calculators.asked import format_words
 from calc.calculators.html import element, text
-from calc.calculators.rendering import format_words
 from calc.catalog import catalog
 from calc.lines.line import MONEY
 from calc.units import DAY_S, show_count, show_seconds

@@ -4,6 +4,7 @@ from operator import itemgetter
 from typing import Any
 
 from calc.calculators import how_far, plan_fine_tune
+from calc.calculators.asked import format_words
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
 from calc.calculators.how_far import CALCULATOR as HOW_FAR
 from calc.calculators.html import ROOT
@@ -26,7 +27,7 @@ from calc.calculators.options import (
     option_table,
     rate,
 )
-from calc.calculators.rendering import format_words, verdict_html, warnings_html
+from calc.calculators.rendering import verdict_html, warnings_html
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate

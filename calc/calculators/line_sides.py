@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from calc.calculators.asked import METHODS, format_words
 from calc.calculators.html import ROOT, element, text
 from calc.calculators.inputs import Report
 from calc.calculators.line_chips import LABELS, shown
 from calc.calculators.line_link import link_to
-from calc.calculators.rendering import METHODS, format_words, verdict_html
+from calc.calculators.rendering import verdict_html
 from calc.calculators.side_by_side import Pinned, side_by_side
 from calc.units import show_number
 

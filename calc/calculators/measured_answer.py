@@ -3,17 +3,10 @@
 import json
 from typing import Any
 
+from calc.calculators.asked import asked_words
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Report
-from calc.calculators.rendering import (
-    asked_words,
-    details,
-    listing,
-    source_html,
-    sources_of,
-    verdict_html,
-    warnings_html,
-)
+from calc.calculators.rendering import details, listing, source_html, sources_of, verdict_html, warnings_html
 from calc.calculators.sizes import size_binary, size_gib
 from calc.catalog import catalog
 from calc.measured_run.comparison import Compared, Figure, what_it_takes

@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calc.calculators.asked import METHODS, format_words
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
-from calc.calculators.rendering import METHODS, Verdict, format_words, surely
+from calc.calculators.rendering import Verdict, surely
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog

@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
+from calc.calculators.asked import asked_words
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, table, text
 from calc.calculators.inputs import Report, Values
 from calc.calculators.line_link import address_of
-from calc.calculators.rendering import asked_words
 from calc.calculators.taking import shown
 from calc.errors import ScenarioError
 from calc.units import show_count, show_dollars, show_gb, show_gib, show_seconds, show_tokens_per_s

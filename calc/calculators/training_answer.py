@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import cast
 
+from calc.calculators.asked import batch_words, run_words
 from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Input, Report, Values
@@ -14,14 +15,12 @@ from calc.calculators.memory_bar import bars_html
 from calc.calculators.rendering import (
     Verdict,
     answer_html,
-    batch_words,
     facts_html,
     fit_word,
     fitting,
     it_fits,
     measured_text,
     parts_html,
-    run_words,
     unless_tight,
     whole_machines,
 )

@@ -1,5 +1,6 @@
 """Training time: how long a run takes on a layout, where a step goes, and what the run costs."""
 
+from calc.calculators.asked import run_words
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
 from calc.calculators.inputs import Choice, Number, Report
@@ -10,7 +11,6 @@ from calc.calculators.rendering import (
     fit_word,
     fitting,
     measured_text,
-    run_words,
     spoken,
     unless_tight,
 )

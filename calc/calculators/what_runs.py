@@ -1,6 +1,7 @@
 """What runs on my hardware? Models that fit and are fast enough on devices that a reader has, the largest first."""
 
 from calc.architecture.parameters import parameters_total
+from calc.calculators.asked import format_words
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.hosting import MOST_GIB, size_bytes
 from calc.calculators.html import text
@@ -29,7 +30,7 @@ from calc.calculators.planned import (
     so_fast,
     taken_out,
 )
-from calc.calculators.rendering import Verdict, format_words, spoken
+from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.scenario.fields import USUAL

@@ -5,12 +5,13 @@ from typing import Any
 
 from calc import estimate, plan, read_line
 from calc.calculators import training_answer
+from calc.calculators.asked import asked_words
 from calc.calculators.html import in_words
 from calc.calculators.line import answer_line, report_of
 from calc.calculators.line_cases import cases_of
 from calc.calculators.line_sides import labels
 from calc.calculators.options import fleet
-from calc.calculators.rendering import asked_words, by_severity
+from calc.calculators.rendering import by_severity
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.command.printing import Rows, print_json, print_table
 from calc.lines.settling import settled_question

@@ -13,11 +13,12 @@ SGLANG, LLAMA, MLX = "sglang", "llama.cpp", "mlx"
 
 
 def named(drafted: Mapping[str, Any] | None, facts: Catalog) -> dict[str, object]:
-    """Return a scenario's speculation with the repository of the model that drafts in place of its name here."""
+    """Return a scenario's speculation with the place of the model that drafts: its repository, or a folder."""
     if not drafted or "model" not in drafted:
         return {}
-    name = drafted["model"]
-    place = facts.variant(name) or next(iter(facts.model(name).repositories), name)
+    name, place = drafted["model"], DRAFTER
+    if isinstance(name, str):
+        place = facts.variant(name) or next(iter(facts.model(name).repositories), DRAFTER)
     return {"speculation": {**drafted, "model": place}}
 
 

@@ -12,7 +12,7 @@ from calc.launching.drafts import LLAMA, MLX, drafts, named
 from calc.launching.layouts import degrees, of_experts, over_ranks
 from calc.launching.stores import stored
 from calc.launching.tensorrt_llm import options
-from calc.launching.unsaid import SHARE_OF_ALL, unsaid
+from calc.launching.unsaid import SHARE_OF_ALL, TRITON, unsaid
 from calc.memory.runtime import visible_bytes
 from calc.performance.fabric import joined
 from calc.scenario.fields import PUBLISHED
@@ -63,7 +63,8 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     asked |= {"loading": loading} if loading else {}
     if machines > 1:
         asked |= {"machines": machines, "rank": "$RANK", "head": HEAD, "address": f"{HEAD}:{PORT}", "ray": "ray"}
-    version = str(scenario.get("engine_version") or "")  # what is filled in is the first of an era that goes on
+    # As asked: what is filled in is the first of an era that goes on.
+    version = facts.engine(launcher.id).carried_by(str(scenario.get("engine_version") or "")) or ""
     files: list[tuple[str, str]] = []
     if launcher.id == "tensorrt-llm":
         files.append(("options.yaml", options(filled, facts)))
@@ -120,6 +121,8 @@ def choices(
         yield "prefixes", True
     yield from beside(filled)
     yield from stored(filled, engine.id)
+    if scenario.get("attention") == TRITON:
+        yield "attention", TRITON
     if engine.id == "llama.cpp":
         if filled["attention"] == "flash" or not engine.stores_scores:
             yield "flash", "on" if filled["attention"] == "flash" else "off"

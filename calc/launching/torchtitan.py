@@ -6,11 +6,10 @@ from typing import Any
 from calc.catalog import Catalog
 from calc.derivation import INFO, Warn
 from calc.launching.command import flags_of
-from calc.launching.trained import PORT, Trained
+from calc.launching.trained import PORT, Trained, keeps_wide
 
 NAME = "torchtitan"
 HEAD = "$HEAD"  # the first machine
-WIDE = ("bf16-autocast", "fp32")  # precisions that keep weights in FP32
 SHARDED = ("zero-2", "zero-3")
 
 
@@ -48,7 +47,7 @@ def choices(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "sequence_tokens", filled["sequence_tokens"]
     if tokens := filled.get("training_tokens"):
         yield "steps", -(-tokens // (sequences * filled["sequence_tokens"]))
-    yield "kept", "fp32" if filled["precision"] in WIDE or filled["precision"].endswith("-mixed") else "bf16"
+    yield "kept", "fp32" if keeps_wide(filled["precision"]) or filled["precision"].endswith("-mixed") else "bf16"
     yield "precision", filled["precision"]
     if filled["offload"]:
         yield "offload", " ".join(sorted(filled["offload"]))
@@ -73,7 +72,8 @@ def doubts(filled: Mapping[str, Any], *, known: bool) -> Iterator[Warn]:
         "dataset-needed", "its configurations read C4: name your own texts in a configuration", "training_tokens"
     )
     if not known:
-        message = f"torchtitan has no configuration of {filled['model']}: write one, and put it in place of these words"
+        model = filled["model"] if isinstance(filled["model"], str) else "this model"
+        message = f"torchtitan has no configuration of {model}: write one, and put it in place of these words"
         yield Warn("weights-needed", message, "model", INFO)
     if filled["precision"].endswith("-mixed"):
         message = (

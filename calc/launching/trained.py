@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 from calc.derivation import Warn
 from calc.launching.command import Said
+from calc.memory.training.states import SCHEMES
 
 PORT = 29500
+FP32_BYTES = 4
 
 
 class Trained(NamedTuple):
@@ -20,3 +22,8 @@ class Trained(NamedTuple):
     warnings: tuple[Warn, ...]
     each: str  # where the command runs, of several machines
     slurm: str = ""  # what it says besides under Slurm
+
+
+def keeps_wide(precision: str) -> bool:
+    """Return whether a precision's weights themselves are in FP32, not a copy beside them."""
+    return SCHEMES[precision].weight == FP32_BYTES

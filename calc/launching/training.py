@@ -7,7 +7,7 @@ from calc.catalog import Catalog
 from calc.derivation import Warn
 from calc.launching import torchtitan
 from calc.launching.command import flags_of
-from calc.launching.trained import PORT, Trained
+from calc.launching.trained import PORT, Trained, keeps_wide
 from calc.performance.fabric import joined
 
 MIXED = {  # accelerate's word for a precision
@@ -16,7 +16,6 @@ MIXED = {  # accelerate's word for a precision
     "fp16-mixed": "fp16",
     "fp16-autocast": "fp16",
 }
-WIDE = ("bf16-autocast", "fp16-autocast", "fp32")  # precisions that keep weights in FP32
 STATES = {"optimizer", "parameters"}
 STARTED = (None, "transformers", "trl", "deepspeed")  # frameworks that TRL's command starts
 ZERO = {"none": 0, "zero-1": 1, "zero-2": 2, "zero-3": 3}
@@ -78,7 +77,7 @@ def choices(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 def keeps_fp32(filled: Mapping[str, Any]) -> bool:
     """Return whether weights are kept in FP32: a master copy beside 16-bit ones is DeepSpeed's alone."""
     mixed = filled["precision"].endswith("-mixed") and filled["method"] == "full" and not by_deepspeed(filled)
-    return filled["precision"] in WIDE or mixed
+    return keeps_wide(filled["precision"]) or mixed
 
 
 def by_deepspeed(filled: Mapping[str, Any]) -> bool:
@@ -143,7 +142,7 @@ def doubts(filled: Mapping[str, Any], facts: Catalog) -> Iterator[Warn]:
             "by the distributed_config of from_pretrained, and Megatron-LM, NeMo and torchtitan have settings for it"
         )
         yield Warn("no-flag", message, f"parallelism.{divided[0]}")
-    if keeps_fp32(filled) and filled["precision"] not in WIDE:
+    if keeps_fp32(filled) and not keeps_wide(filled["precision"]):
         message = (
             "TRL keeps a master copy beside 16-bit weights under DeepSpeed alone: weights are kept in FP32 here, and "
         )

@@ -6,6 +6,7 @@ from calc.derivation import INFO, Warn
 
 SHARE_OF_ALL = ("vllm", "sglang")  # engines whose share is of the whole device, and so can leave a part of it alone
 CHOOSES_ATTENTION = ("llama.cpp", "transformers")
+TRITON = "triton"  # whose kernels are asked for by a flag
 OF_COMPUTER = {  # fields, and what stands in place of a flag
     "pcie": "no flag says how a card is connected: that is its slot's",
     "display": "no flag says that a screen is on the device: what that takes is in use before the engine starts",
@@ -23,5 +24,5 @@ def unsaid(scenario: Mapping[str, object], engine: str) -> Iterator[Warn]:
             yield Warn("no-flag", message, field, INFO)
     if scenario.get("prompt_logits") == "all":
         yield Warn("no-flag", OF_REQUESTS, "prompt_logits", INFO)
-    if "attention" in scenario and engine not in CHOOSES_ATTENTION:
+    if engine not in CHOOSES_ATTENTION and scenario.get("attention", TRITON) != TRITON:
         yield Warn("no-flag", NO_CHOICE, "attention", INFO)

@@ -15,11 +15,10 @@ from calc.performance.device_rates import device_class
 from calc.performance.expert_ranks import expert_ranks
 from calc.performance.fabric import joined
 from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR
-from calc.performance.host_part import HostPart, crossings, device_layers, device_model, host_models
+from calc.performance.host_part import absorbed, device_layers, device_model, worked_on
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.own_kernels import OwnKernels, own_kernels
 from calc.performance.passes import Passes
-from calc.performance.processor import processor_law
 from calc.performance.schedules import schedule_of
 
 if TYPE_CHECKING:
@@ -84,17 +83,10 @@ def passes_of(
     fuses = bool(values["fuses"])
     stage = places[0][1] if places else device_layers(demand, placement)
     model = device_model(stage, demand, layout, placement, fuses=fuses)
-    away = host_models(demand, placement, fuses=fuses) if host is not None and placement.on_host else ()
     if layout.expert > 1:
         model = model._replace(expert_ranks=expert_ranks(values, demand, layout, accelerator))
-    if values.get("absorbs_latents") or values.get("absorbs_chosen"):
-        every = bool(values.get("absorbs_latents"))
-        model, away = model.absorbing(all_looks=every), tuple(each.absorbing(all_looks=every) for each in away)
-    part = None
-    if host is not None and placement.on_host:
-        law, crossed = processor_law(host, values), crossings(demand, placement)
-        spread = values.get("expert_spread", 0.0)
-        part = HostPart(models=away, law=law, crossings=crossed, pinned=host.pinned, spread=spread)
+    model = absorbed(model, values)
+    part = worked_on(host, values, demand, placement) if host is not None and placement.on_host else None
     passes = Passes(
         demand, layout, model, found, schedule=schedule, host=part, name=accelerator.id if accelerator else ""
     )

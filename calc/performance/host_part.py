@@ -1,14 +1,15 @@
 """What of a model stands in the host's memory and what on devices, as operations of a pass."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.architecture.routing import experts_reached
 from calc.architecture.stages import Stage
 from calc.memory.budget import Demand, Layout
-from calc.memory.placement import Placement
+from calc.memory.placement import Host, Placement
 from calc.performance.forward import Segment, forward, rank_of
 from calc.performance.operations import Experts, HostCopy, Pass, Product
-from calc.performance.processor import ProcessorLaw
+from calc.performance.processor import ProcessorLaw, processor_law
 from calc.performance.rank_model import RankModel
 from calc.performance.totals import state_bytes
 
@@ -84,3 +85,22 @@ def crossings(demand: Demand, placement: Placement) -> int:
         count for kind, count in apart.kind_counts() if any(tensor.active is not None for tensor in kind.tensors)
     )
     return 2 * mixtures + (1 if first else 0)
+
+
+def absorbed(model: RankModel, values: Mapping[str, float]) -> RankModel:
+    """Return a model whose prompts look at latent vectors themselves, as far as an engine has it."""
+    if not (values.get("absorbs_latents") or values.get("absorbs_chosen")):
+        return model
+    return model.absorbing(all_looks=bool(values.get("absorbs_latents")))
+
+
+def worked_on(host: Host, values: Mapping[str, float], demand: Demand, placement: Placement) -> HostPart:
+    """Return what a host works on under an engine's coefficients."""
+    away = host_models(demand, placement, fuses=bool(values["fuses"]))
+    return HostPart(
+        models=tuple(absorbed(model, values) for model in away),
+        law=processor_law(host, values),
+        crossings=crossings(demand, placement),
+        pinned=host.pinned,
+        spread=values.get("expert_spread", 0.0),
+    )

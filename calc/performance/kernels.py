@@ -1,7 +1,7 @@
 """Seconds of an operation on a device: the law of its kind and kernel, asked for its sizes."""
 
 from collections.abc import Callable
-from math import ceil, inf
+from math import inf
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, KernelLaw
@@ -32,7 +32,6 @@ from calc.performance.kernel_laws import (
     message_s,
     prefill_s,
     product_s,
-    shared_turns,
     stream_s,
     tiled_rows,
 )
@@ -48,7 +47,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
-from calc.performance.own_kernels import LIBRARIES, OwnKernels
+from calc.performance.own_kernels import LIBRARIES, OwnKernels, walk_s
 from calc.performance.transfers import transfer
 
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
@@ -216,16 +215,9 @@ class Kernels(DeviceLaws):
             flops=operation.flops * padding,
             cache_bytes=operation.cache_bytes,
         )
-        return max(seconds, self.walk_s(operation, keys, decode.start_s)) if self.own.key_walk_s else seconds
-
-    def walk_s(self, operation: Attention, keys: float, start_s: float) -> float:
-        """Return the seconds in which compute units walk over keys, those of a query head alone or sharing them."""
-        heads, kv_heads, width = operation.heads, operation.kv_heads, operation.key_dim + operation.value_dim
-        turns, began = float(ceil(operation.sequences * heads / self.units)), 0.0
-        if splits := self.own.key_splits:
-            tiles = operation.sequences * kv_heads * ceil(heads / kv_heads / TILE_HEADS)
-            turns, began = shared_turns(tiles=tiles, width=width, units=self.units, splits=splits), start_s
-        return began + turns * keys * width * self.own.key_walk_s
+        if not self.own.key_walk_s:
+            return seconds
+        return max(seconds, walk_s(self.own, operation, keys=keys, units=self.units, start_s=decode.start_s))
 
     def recurrence(self, operation: Recurrence) -> float:
         """Return the seconds of a recurrent mixer's update."""

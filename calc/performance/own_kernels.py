@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from math import inf
+from math import ceil, inf
 from typing import NamedTuple
+
+from calc.performance.kernel_laws import TILE_HEADS, shared_turns
+from calc.performance.operations import Attention
 
 
 class OwnKernels(NamedTuple):
@@ -72,3 +75,13 @@ def own_kernels(
 def named(name: str, classes: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of a coefficient for classes of devices, and the plain one last."""
     return (*(f"{name}@{known}" for known in classes), name)
+
+
+def walk_s(own: OwnKernels, operation: Attention, *, keys: float, units: float, start_s: float) -> float:
+    """Return the seconds in which compute units walk over keys, those of a query head alone or sharing them."""
+    heads, kv_heads, width = operation.heads, operation.kv_heads, operation.key_dim + operation.value_dim
+    turns, began = float(ceil(operation.sequences * heads / units)), 0.0
+    if own.key_splits:
+        tiles = operation.sequences * kv_heads * ceil(heads / kv_heads / TILE_HEADS)
+        turns, began = shared_turns(tiles=tiles, width=width, units=units, splits=own.key_splits), start_s
+    return began + turns * keys * width * own.key_walk_s

@@ -163,11 +163,11 @@ def schedule_of(
     layout: Layout = ALONE,
     states: bool = False,
 ) -> Schedule:
-    """Return an engine's schedule on a device from its coefficients; `attention` is "flash" or "eager".
+    """Return an engine's schedule on a device from its coefficients.
 
-    `triton` are kernels of routed experts that are Triton's, where a library has faster ones, which are chosen
-    `stepwise` by several; of a model with recurrent `states` some engines wait for a step's tokens before they prepare
-    the next.
+    `attention` says whose kernels attend, or that scores are stored ("eager"). `triton` are kernels of routed experts
+    that are Triton's, where a library has faster ones; `stepwise` says that several kernels choose a token's experts.
+    Of a model with recurrent `states` some engines wait for a step's tokens before they prepare the next.
     """
     classes = (*device_classes(accelerator, market, backend), era)
     items = tuple(values.items())

@@ -18,7 +18,7 @@ from calc.planner.surer import likely_fits
 from calc.planner.training import TrainingSearch
 from calc.planner.training_ways import Way, longest_ways, methods, offloaded, stopped, waiting_on
 from calc.planning.chance import SURE
-from calc.planning.serving import last
+from calc.planning.fit import last
 from calc.question import read_asked
 from calc.scenario.reader import Reader, whole
 

@@ -27,6 +27,7 @@ from calc.planner.training_ways import (
     methods,
     of_number,
     offloaded,
+    startable,
     stopped,
     training_candidates,
     waiting_on,
@@ -93,7 +94,7 @@ class TrainingSearch(Sizing):
         ranks, room = candidate.devices.number, candidate.devices.number * candidate.devices.room
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         open_ = [{**base, **way} for way in found]
-        if not (every := self.startable(candidate, open_)):
+        if not (every := startable(candidate, open_, self.facts)):
             lacking = stopped(candidate._replace(scenarios=(open_[0],)), self.facts)
             assert lacking is not None  # which is so of all of them
             return lacking
@@ -122,13 +123,6 @@ class TrainingSearch(Sizing):
                     return candidate._replace(tight=True)
                 misses.append(answer)
         return min(misses, key=lambda miss: miss.ratio)
-
-    def startable(self, candidate: Candidate, scenarios: list[dict[str, object]]) -> list[dict[str, object]]:
-        """Return those of a candidate's scenarios whose sharding its framework has."""
-        shards = dict.fromkeys(one.get("sharding") for one in scenarios)
-        alike = {name: next(one for one in scenarios if one.get("sharding") == name) for name in shards}
-        runs = {name for name, one in alike.items() if not stopped(candidate._replace(scenarios=(one,)), self.facts)}
-        return [one for one in scenarios if one.get("sharding") in runs]
 
     def leanest(self, scenarios: list[dict[str, object]]) -> list[dict[str, object]]:
         """Return of the ways of each sharding the last, which recomputes most and leaves most in the host's memory.
@@ -230,9 +224,8 @@ class TrainingSearch(Sizing):
         size, parts = own.get("micro_batch", 1), own.get("offload")
         assert isinstance(size, int)  # found here: where the question says it, no other is looked for
         base = {name: own[name] for name in own if name not in GROWN or name in self.question.fields}
-        every = self.startable(
-            candidate, [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
-        )
+        open_ = [{**base, **way} for way in ways(self.question, method, candidate.devices.number)]
+        every = startable(candidate, open_, self.facts)
         away = offloaded(every, parts) if isinstance(parts, list) and "offload" not in base else every
         for one in away:
             if all(one.get(name) == own.get(name) for name in ("sharding", "checkpointing")):

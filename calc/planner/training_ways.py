@@ -88,6 +88,13 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
     return does_not_run(framework or RUNNER, works) if works.runs is False else None
 
 
+def startable(candidate: Candidate, scenarios: list[Way], facts: Catalog) -> list[Way]:
+    """Return those of a candidate's scenarios whose sharding its framework has."""
+    first = {one.get("sharding"): one for one in reversed(scenarios)}
+    runs = {name for name, one in first.items() if not stopped(candidate._replace(scenarios=(one,)), facts)}
+    return [one for one in scenarios if one.get("sharding") in runs]
+
+
 def divisions(question: Question, model: object, count: int, method: str) -> Iterator[Way]:
     """Iterate over the ways to divide a run over all devices: layouts, sharding and checkpointing."""
     architecture = read_asked(Reader({"model": model})).demand.architecture

@@ -1,5 +1,6 @@
 """Searching for what fits: the fewest devices for a demand, and the most sequences on given devices."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from math import ceil
 from typing import TypeVar
@@ -46,6 +47,33 @@ def fewest(least: int, most: int, fitting: Callable[[int], T | None]) -> T | Non
         return None
     between = (fitting(count) for count in range(low + 1, high))
     return next((found for found in between if found is not None), last)
+
+
+def last(holds: Callable[[int], bool], guess: int = 1) -> int:
+    """Return the last count from 1 on, up to `MOST_SEQUENCES`, for which something holds that holds for 1.
+
+    A guess that is right, or nearly, saves most of the search.
+
+    >>> last(lambda count: count <= 70, 64), last(lambda count: count <= 70)
+    (70, 70)
+    """
+    low, high, step = 1, MOST_SEQUENCES, 1
+    if guess > 1 and holds(guess):
+        low = guess
+    elif guess > 1:
+        high = guess
+    while low + step < high:
+        place = low + step if high == MOST_SEQUENCES else max(high - step, low + 1)
+        if holds(place):
+            low = place
+            if high != MOST_SEQUENCES:
+                break
+        else:
+            high = place
+            if low + step == place:
+                break
+        step *= 2
+    return low + bisect_left(range(low + 1, high), True, key=lambda count: not holds(count))
 
 
 def in_one_machine(device: str, facts: Catalog) -> int | None:

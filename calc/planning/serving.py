@@ -1,7 +1,5 @@
 """What an engine holds over the stages of a layout: the fullest device, what fits, and the devices that it takes."""
 
-from bisect import bisect_left
-from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -296,30 +294,3 @@ class Serving:
         each = runtime.bytes_of(*CACHES) // case.sequences
         least = demand.sequences if layout == alone and missing(demand.sequences) <= 0 else 1
         return most_that_fit(missing, 0, least, MOST_SEQUENCES - 1, each=each)
-
-
-def last(holds: Callable[[int], bool], guess: int = 1) -> int:
-    """Return the last count from 1 on, up to `MOST_SEQUENCES`, for which something holds that holds for 1.
-
-    A guess that is right, or nearly, saves most of the search.
-
-    >>> last(lambda count: count <= 70, 64), last(lambda count: count <= 70)
-    (70, 70)
-    """
-    low, high, step = 1, MOST_SEQUENCES, 1
-    if guess > 1 and holds(guess):
-        low = guess
-    elif guess > 1:
-        high = guess
-    while low + step < high:
-        place = low + step if high == MOST_SEQUENCES else max(high - step, low + 1)
-        if holds(place):
-            low = place
-            if high != MOST_SEQUENCES:
-                break
-        else:
-            high = place
-            if low + step == place:
-                break
-        step *= 2
-    return low + bisect_left(range(low + 1, high), True, key=lambda count: not holds(count))

@@ -8,7 +8,8 @@ from calc.catalog.records import Accelerator
 from calc.derivation import Step
 from calc.memory.budget import Demand, Layout
 from calc.memory.runtime import NOT_USED, Runtime, visible_bytes
-from calc.planning.serving import Serving, last
+from calc.planning.fit import last
+from calc.planning.serving import Serving
 from calc.units import show_count
 
 CACHES = ("kv_cache", "recurrent_state")

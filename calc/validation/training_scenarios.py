@@ -3,37 +3,13 @@
 import re
 from typing import Any
 
-from calc import ScenarioError
-from calc.catalog import catalog
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
+from calc.validation.training_devices import accelerator_of, network_of
 from calc.validation.training_rows import noted, number, offload_of
 from calc.validation.training_sources import ADAPTERS, FIRST_TILES, FUSED, MASTERS, OLD
 from calc.validation.training_sources import SPEED_FRAMEWORKS as FRAMEWORKS
 
-ACCELERATORS = (
-    ("A100 40GB", "a100-sxm-40gb"),
-    ("A100 (DGX-A100 40GB", "a100-sxm-40gb"),
-    ("A100", "a100-sxm-80gb"),
-    ("H100 96GB", "h100-hbm2e-96gb"),
-    ("H100 94-96GB", "h100-hbm2e-96gb"),
-    ("H100", "h100-sxm-80gb"),
-    ("H200", "h200-sxm-141gb"),
-    ("B200", "b200-sxm-180gb"),
-    ("B300", "b300-sxm-288gb"),
-    ("GB200", "gb200-186gb"),
-    ("GB300", "gb300-288gb"),
-    ("V100-SXM2 16GB", "v100-sxm-16gb"),
-    ("V100 32GB", "v100-sxm-32gb"),
-    ("MI300X", "mi300x"),
-    ("RTX 4070 Ti SUPER", "rtx-4070-ti-super"),
-    ("RTX 4090", "rtx-4090"),
-    ("RTX 3090", "rtx-3090"),
-    ("RTX 6000 Ada", "rtx-6000-ada"),
-    ("A5000", "rtx-a5000"),
-    ("A800 80GB", "a800-sxm-80gb"),
-    ("RTX A6000", "rtx-a6000"),
-)
 PRECISIONS = (
     ("float8", "fp8-mixed"),
     ("fp8", "fp8-mixed"),
@@ -58,15 +34,6 @@ OPTIMIZERS = (  # as notes of rows name those that are not their framework's
 )
 IN_PIECES = ("AsyncTP", "tp-comm-overlap")  # sums of tensor ranks go beside products
 PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
-NETWORKS = (
-    ("4x100Gb RoCE", 50.0),
-    ("4 Omni-Path links of 100 Gb/s", 50.0),
-    ("100 Gb/s IB", 12.5),
-    ("4x200Gb RDMA", 100.0),
-    ("four ports of 200 Gb/s for eight", 100.0),
-    ("network of 200 GB/s a machine", 200.0),
-    ("Slingshot of 200 Gb/s a GPU", 200.0),
-)  # Gb/s of a device, of eight in a machine
 
 
 def shape_of(row: Row) -> dict[str, int]:
@@ -130,18 +97,6 @@ def model_of(row: Row) -> object:
         }
     name = name.casefold().split(" (moe")[0].replace(" (gptq)", "").removesuffix("-int4").removesuffix("-chat")
     return named(name)
-
-
-def accelerator_of(row: Row) -> str:
-    """Return the catalogue's id of the row's device."""
-    name = row["gpu"].removeprefix('listed under "Runnable On": ')
-    for start, found in ACCELERATORS:
-        if name.startswith(start):
-            return found
-    try:
-        return catalog().accelerator(name).id
-    except ScenarioError:
-        raise SkipError(f"no accelerator {name}") from None
 
 
 def check(row: Row) -> None:
@@ -263,11 +218,7 @@ def optional(row: Row) -> dict[str, Any]:
         found["tensor_overlap"] = True
     if row["source"] in ("internevo", "megatron_bridge"):
         found["gradient_dtype"] = "bf16"  # HybridZeroOptimizer; grad_reduce_in_fp32 = False in perf_recipes/_common.py
-    said = row["notes"] + row["missing_inputs"]
-    for word, rate in NETWORKS:
-        if word in said:
-            found["network_gbit_per_s"] = rate
-    return found
+    return found | network_of(row)
 
 
 def framework_of(row: Row) -> dict[str, str]:

@@ -6,8 +6,8 @@ import pytest
 
 from calc import ScenarioError
 from calc.calculators import hosting
+from calc.calculators.asked import asked_words
 from calc.calculators.page import CALCULATORS
-from calc.calculators.rendering import asked_words
 
 
 def scenario(**typed: str) -> dict[str, object]:

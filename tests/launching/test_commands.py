@@ -171,6 +171,13 @@ def test_torchtitan_starts_what_is_divided_by_experts_and_stages() -> None:
     assert {flag: given[given.index(flag) + 1] for flag in told} == told
 
 
+@pytest.mark.parametrize(("precision", "kept"), [("fp16-autocast", "float32"), ("bf16", "bfloat16")])
+def test_torchtitan_keeps_weights_as_the_precision_does(precision: str, kept: str) -> None:
+    """Under autocast weights are in FP32, whatever 16-bit format products have."""
+    given = words(launch({**TITAN, "model": "llama-3.1-8b", "precision": precision}))
+    assert given[given.index("--training.dtype") + 1] == kept
+
+
 def test_what_torchtitan_has_not_is_said() -> None:
     """No configuration of Gemma, no adapters, and no weights in 16 bit beside those in 32."""
     asked = {**TITAN, "model": "gemma-3-12b", "method": "lora", "precision": "bf16-mixed"}
@@ -285,6 +292,15 @@ def test_what_drafts_is_a_repository() -> None:
     drafted = {"method": "draft", "model": "qwen3-0.6b", "tokens": 3, "acceptance": 0.7}
     given = words(launch({**H100, "model": "qwen3-32b", "engine": "vllm", "accelerators": 2, "speculation": drafted}))
     assert json.loads(given[given.index("--speculative-config") + 1])["model"] == "Qwen/Qwen3-0.6B"
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+def test_what_drafts_by_its_own_config_stands_in_a_folder(engine: str) -> None:
+    """A model that is given by its config has no repository: its folder is the reader's."""
+    small = {**catalog().model("llama-3.2-1b").config, "num_hidden_layers": 4}
+    drafted = {"method": "draft", "model": {"config": small}, "tokens": 3}
+    asked = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb", "engine": engine, "speculation": drafted}
+    assert "/models/drafter" in json.dumps(launch(asked))
 
 
 @pytest.mark.parametrize(
@@ -404,10 +420,12 @@ def test_the_share_is_the_version_s() -> None:
 
 
 def test_flags_follow_the_version() -> None:
-    """llama.cpp's -fa was a switch, and takes on, off or auto since the end of August 2025."""
+    """llama.cpp's -fa was a switch, and takes on, off or auto since August 2025, as Ollama 0.24 carries it."""
     scenario = SCENARIOS["llama.cpp"]
-    new, old = (words(launch({**scenario, "engine_version": version})) for version in ("b9849", "b4000"))
-    assert new[new.index("-fa") + 1] == "on"
+    new, carried, old = (
+        words(launch({**scenario, "engine_version": version})) for version in ("b9849", "0.24.0", "b4000")
+    )
+    assert new[new.index("-fa") + 1] == carried[carried.index("-fa") + 1] == "on"
     assert old[old.index("-fa") + 1].startswith("-")
 
 
@@ -467,8 +485,8 @@ def test_ranks_that_attend_apart(engine: str, flags: dict[str, str]) -> None:
 READ = {
     "sglang": "--tp-size --pp-size --dp-size --enable-dp-attention --ep-size --context-length --mem-fraction-static "
     "--max-running-requests --disable-cuda-graph --cuda-graph-max-bs --cuda-graph-max-bs-decode --chunked-prefill-size "
-    "--kv-cache-dtype --enable-hierarchical-cache --hicache-size --speculative-algorithm --speculative-num-steps "
-    "--speculative-eagle-topk --speculative-num-draft-tokens --speculative-draft-model-path "
+    "--attention-backend --kv-cache-dtype --enable-hierarchical-cache --hicache-size --speculative-algorithm "
+    "--speculative-num-steps --speculative-eagle-topk --speculative-num-draft-tokens --speculative-draft-model-path "
     "--quantization --enable-lora --max-loras-per-batch --max-lora-rank --lora-target-modules "
     "--nnodes --node-rank --dist-init-addr --moe-a2a-backend --enable-eplb",
     "tensorrt-llm": "--tp_size --pp_size --cp_size --ep_size --max_seq_len --kv_cache_free_gpu_memory_fraction "
@@ -596,6 +614,8 @@ def test_ray_joins_the_machines_of_then() -> None:
         ("tensorrt-llm", "memory_limit", "40 GiB", None, True),
         ("sglang", "prompt_logits", "all", None, True),
         ("vllm", "attention", "eager", None, True),
+        ("sglang", "attention", "triton", "--attention-backend", False),
+        ("sglang", "attention", "eager", None, True),
         ("llama.cpp", "attention", "eager", "-fa", False),
         ("vllm", "shared_prefix_tokens", 64, "--enable-prefix-caching", False),
         ("sglang", "shared_prefix_tokens", 64, None, False),

@@ -17,6 +17,7 @@ from calc.memory.engines.sglang import static_fraction
 from calc.memory.engines.vllm import Start, driver_amount, links_amounts
 from calc.memory.engines.vllm_experts import MARLIN, TRITON, Tile, padded_bytes, stage_workspace
 from calc.memory.engines.vllm_graphs import captured
+from calc.memory.pool import outside_share, with_pool
 from calc.memory.runtime import (
     ALLOCATED,
     DEVICE,
@@ -26,10 +27,8 @@ from calc.memory.runtime import (
     constant,
     held_amounts,
     make_case,
-    outside_share,
     total,
     visible_bytes,
-    with_pool,
 )
 from calc.scenario.model import known_architecture
 from tests.performance.test_speed import demand

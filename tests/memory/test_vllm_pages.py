@@ -7,7 +7,8 @@ import pytest
 from calc import estimate
 from calc.architecture.stages import Stage, stages
 from calc.catalog import catalog
-from calc.memory.engines.vllm_pages import compressed_pages, fewest_filled
+from calc.memory.drafts import Draft
+from calc.memory.engines.vllm_pages import compressed_pages, drafting_layers, fewest_filled
 from calc.scenario.model import known_architecture
 
 GIB = 2**30
@@ -77,6 +78,14 @@ def test_what_drafts_has_pages_too() -> None:
     memory: Any = estimate(asked)["memory"]
     each = memory["kv_pool_bytes"] / memory["kv_pool_tokens"]
     assert each == pytest.approx(11.05 * GIB / 623_873, rel=0.005)
+
+
+def test_all_layers_of_what_drafts_are_counted() -> None:
+    """GLM 4.5 Air's first layer is dense and 45 are mixtures, which all keep the same: each counts."""
+    drafter = known_architecture(catalog(), "glm-4.5-air")
+    found = drafting_layers(Draft("draft", 3, 0.7, drafter))
+    assert len(drafter.kind_counts()) == 2 and list(found.values()) == [46]
+    assert drafting_layers(Draft("ngram", 3, 0.7)) == {}
 
 
 def test_two_steps_are_in_flight_since_they_overlap() -> None:

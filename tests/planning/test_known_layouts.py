@@ -12,7 +12,7 @@ from calc.catalog import catalog
 from calc.memory.budget import Demand, Layout
 from calc.planning import fit, training_fit
 from calc.planning.blocks import Cut, cut_blocks
-from calc.planning.fit import fewest
+from calc.planning.fit import fewest, last
 from calc.planning.layout import (
     apart_layouts,
     best_layout,
@@ -22,7 +22,6 @@ from calc.planning.layout import (
     division,
     tensor_degrees,
 )
-from calc.planning.serving import last
 from calc.planning.training_fit import devices_needed, divided
 from calc.question import read_question
 from calc.scenario.model import known_architecture

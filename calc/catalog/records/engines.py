@@ -147,7 +147,7 @@ class Engine(NamedTuple):
         """
         numbers = version_numbers(version or "")
         known = [era for era in self.eras if era.packaged and version_numbers(era.packaged.version) <= numbers]
-        if numbers < version_numbers(self.eras[0].first) and known:
+        if known and numbers < version_numbers(self.eras[0].first):
             return known[-1].first
         return version
 

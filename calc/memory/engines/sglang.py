@@ -5,7 +5,8 @@ from calc.architecture.layers import Attention, TokenCache
 from calc.memory.device_sizes import attention_ranks, by_size, graph_sequences, size_of
 from calc.memory.engines.vllm import running_sequences, step_amounts
 from calc.memory.kv_cache import entry_bytes, local_entries
-from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total, with_pool
+from calc.memory.pool import with_pool
+from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total
 from calc.units import MIB
 
 LARGE = ("large", "huge")

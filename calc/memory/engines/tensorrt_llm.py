@@ -1,7 +1,8 @@
 """TensorRT-LLM: a share of what is free after weights and activations becomes the cache."""
 
 from calc.memory.engines.vllm import running_sequences, step_amounts
-from calc.memory.runtime import Case, Runtime, held_amounts, total, with_pool
+from calc.memory.pool import with_pool
+from calc.memory.runtime import Case, Runtime, held_amounts, total
 
 
 def tensorrt_llm(case: Case) -> Runtime:

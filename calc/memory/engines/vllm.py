@@ -11,6 +11,7 @@ from calc.memory.engines.vllm_latent import latent_amount
 from calc.memory.engines.vllm_pages import block_bytes, reading_bytes
 from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
 from calc.memory.engines.vllm_tower import tower_amounts
+from calc.memory.pool import with_pool
 from calc.memory.runtime import (
     ALLOCATED,
     Amount,
@@ -20,7 +21,6 @@ from calc.memory.runtime import (
     corrected,
     held_amounts,
     total,
-    with_pool,
 )
 
 

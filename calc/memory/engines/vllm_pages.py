@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.architecture.layers import TokenCache
 from calc.architecture.stages import Stage
 from calc.memory.cache_layouts import STATE_BLOCKS, Pages, padded, vllm_blocks, vllm_pages
+from calc.memory.drafts import Draft
 from calc.memory.runtime import Case
 
 OVERLAPPED = "0.26"  # a step is scheduled while another runs, and tokens of both keep their blocks (vLLM #47728)
@@ -43,14 +44,12 @@ def reading_bytes(case: Case, step_tokens: int) -> int:
 def case_pages(case: Case, batched_tokens: int) -> Pages | None:
     """Return how a case's caches are laid out while so many tokens are read; None where all its layers are alike."""
     demand, stage, draft = case.demand, case.stage, case.demand.draft
-    drafting: list[tuple[TokenCache, int]] = []
-    if draft is not None and draft.architecture is not None and stage.is_last:
-        kinds = draft.architecture.kind_counts()
-        drafting = [(kept, draft.layers * count) for kind, count in kinds for kept in kind.caches]
+    drafting = drafting_layers(draft) if draft is not None and stage.is_last else {}
     if stage.architecture.family in case.engine.compressed_pages:
         packed = not case.engine.before(PACKED)
-        return compressed_pages(stage, demand.tokens, batched_tokens, drafting=len(drafting), packed=packed)
-    caches = [kept for kind, _ in stage.kind_counts() for kept in kind.caches] + [kept for kept, _ in drafting]
+        layers = sum(drafting.values())
+        return compressed_pages(stage, demand.tokens, batched_tokens, drafting=layers, packed=packed)
+    caches = [*(kept for kind, _ in stage.kind_counts() for kept in kind.caches), *drafting]
     if len({(kept.window_tokens, kept.fixed_tokens) for kept in caches}) < 2 and not case.budget.recurrent_state:
         return None
     return vllm_pages(
@@ -61,10 +60,19 @@ def case_pages(case: Case, batched_tokens: int) -> Pages | None:
         value_format=demand.values,
         activation_bytes=demand.activation_bytes,
         tensor_parallel=case.layout.tensor,
-        drafting=tuple(drafting),
+        drafting=tuple(drafting.items()),
         drafted=draft.tokens if draft else 0,
         kept=1 if case.engine.before(PREFIXED) else STATE_BLOCKS,
     )
+
+
+def drafting_layers(draft: Draft) -> dict[TokenCache, int]:
+    """Return how many layers of what drafts keep each cache; none where the text itself is looked up."""
+    found: dict[TokenCache, int] = {}
+    for kind, count in draft.architecture.kind_counts() if draft.architecture else ():
+        for kept in kind.caches:
+            found[kept] = found.get(kept, 0) + draft.layers * count
+    return found
 
 
 class Group(NamedTuple):

@@ -1,0 +1,69 @@
+"""Of what an answer is, in words: model, format, lengths, program and devices."""
+
+from calc.calculators import hosting
+from calc.calculators.inputs import Report
+from calc.catalog import catalog
+from calc.units import show_count
+
+METHODS = {"full": "full training", "lora": "LoRA", "qlora": "QLoRA"}
+
+
+def asked_words(report: Report) -> str:
+    """Return what a report answers, in a line: model, format, lengths, program, devices; empty for no scenario."""
+    scenario = report["scenario"]
+    if "workload" not in scenario:
+        return ""
+    said = [report["model"]["name"], *(trained if scenario["workload"] == "training" else served)(scenario)]
+    if hosting.alone(report):
+        said.append(hosting.processor_name(report))
+    elif scenario.get("accelerator"):
+        said.append(device_words(scenario))
+    return " · ".join(said)
+
+
+def device_words(scenario: Report) -> str:
+    """Return the devices of a scenario in words, however many kinds or pools there are."""
+    facts, listed = catalog(), scenario["accelerator"]
+    if isinstance(listed, list):
+        return " and ".join(f"{item['count']} × {facts.accelerator(item['id']).name}" for item in listed)
+    name = facts.accelerator(listed).name
+    if pools := scenario.get("disaggregation"):
+        read, write = (show_count(pools[pool]["accelerators"]) for pool in ("prefill", "decode"))
+        return f"{read} × {name} that read and {write} × that write"
+    count = scenario["accelerators"]
+    return f"{count} × {name}" if count > 1 else name
+
+
+def served(scenario: Report) -> list[str]:
+    """Return what is asked of inference, in words: format, lengths, engine."""
+    tokens, sequences = scenario["context_tokens"], scenario.get("sequences", 1)
+    times = f"{show_count(sequences)} × " if sequences not in (1, "max") else ""
+    engine = scenario["engine"]
+    program = "no engine" if engine == "none" else catalog().engine(engine).name
+    return [format_words(scenario["weights"]), f"{times}{show_count(tokens)} tokens", program]
+
+
+def trained(scenario: Report) -> list[str]:
+    """Return what is asked of training, in words: method, precision, batch."""
+    return [METHODS[scenario["method"]], scenario["precision"], batch_words(scenario)]
+
+
+def batch_words(scenario: Report) -> str:
+    """Return what each rank of a training run reads at once, in words."""
+    return f"{show_count(scenario['micro_batch'])} × {show_count(scenario['sequence_tokens'])} tokens"
+
+
+def run_words(report: Report) -> str:
+    """Return which training run a report is of, as the subject of a sentence."""
+    return f"{METHODS[report['scenario']['method']]} of {report['model']['name']}"
+
+
+def format_words(weights: object) -> str:
+    """Return a scenario's number format of weights in words."""
+    if weights == "published":
+        return "as published"
+    if weights == "stored":
+        return "as in the file"
+    if isinstance(weights, str):
+        return catalog().weights_format(weights).name
+    return ", ".join(str(value) for value in weights.values()) if isinstance(weights, dict) else str(weights)
