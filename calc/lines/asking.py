@@ -55,7 +55,7 @@ def asks(reader: Reader) -> str | None:
     model, device = reader.value("model"), reader.value("accelerator") or reader.alone
     if any(amount.field == "of" for amount in reader.amounts) and (model or not asks_for(reader, FOR_MODELS)):
         kind = needing(reader, "limit", device=True)
-        reader.missing += ["accelerator"] if reader.alone and not reader.value("host_memory") else []
+        reader.missing += ["accelerator"] if reader.alone and not reader.host_memory() else []
         return kind
     if "cache" in wants and model and not device:
         return "cache"
@@ -103,7 +103,7 @@ def asks_by_names(reader: Reader, model: object, device: object) -> str | None:
         if "requests_per_s" in loads and not reader.alone:  # how many keep up, or whether these do
             return "hardware" if reader.value("accelerators") is None else "speed"
         return "devices" if asks_count(reader) else "fits"
-    if (reader.value("host_memory") if reader.alone else device) and asks_for(reader, FOR_MODELS):
+    if (reader.host_memory() if reader.alone else device) and asks_for(reader, FOR_MODELS):
         return "models"
     loaded = any(amount.field in (*LOADS, "sequences") for amount in reader.amounts)
     if model and (paid(reader) or loaded or asks_for(reader, FOR_HARDWARE)) and not elsewhere(reader):

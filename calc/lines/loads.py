@@ -11,6 +11,7 @@ from calc.lines.parts import (
     COUNT,
     HOW_MANY,
     MOST,
+    NAME_OF_CARD,
     NO_DOLLARS,
     NO_NAME,
     NO_PEOPLE,
@@ -84,7 +85,7 @@ LOADS: tuple[Rule, ...] = (
     ("sequences", rf"\b{NUMBER}\s*(?:{OF_REQUESTS}\s*)?{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     (
         "sequences",
-        rf"\b(?:concurren(?:cy|t)|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
+        rf"\b(?:concurren(?:cy|t)|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*(?!{NAME_OF_CARD}){NUMBER}\b",
         plainly,
     ),
     ("sequence_slots", rf"-{{0,2}}\bmax[-_ ]num[-_ ]seqs\s*[=:]?\s*{NUMBER}\b", plainly),

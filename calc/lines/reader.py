@@ -69,6 +69,12 @@ class Reader:
         assert value is None or isinstance(value, int)
         return value
 
+    def host_memory(self) -> int | None:
+        """Return the GiB of the host's memory: those said, or the most that its processor is sold with, soldered."""
+        said, processor = self.count("host_memory"), self.value("processor")
+        most = self.facts.processor(str(processor)).memory_most if said is None and processor else None
+        return most // GIB if most else said
+
     def writes(self) -> bool:
         """Return whether the line names a model that writes text."""
         model = self.value("model")

@@ -90,7 +90,8 @@ def lengths(reader: Reader) -> dict[str, object]:
     found = said(reader, LENGTHS)
     if not found:
         model = reader.value("model")
-        longest = known_architecture(reader.facts, str(model)).context_tokens if model else None
+        known = (known_architecture(reader.facts, str(model)), reader.facts.model(str(model))) if model else ()
+        longest = next((one.context_tokens for one in known if one.context_tokens), None)
         reader.taken["context_tokens"] = found["context_tokens"] = min(CONTEXT, longest or CONTEXT)
     return found
 
@@ -143,8 +144,10 @@ def beside(reader: Reader) -> dict[str, object]:
 def host(reader: Reader) -> dict[str, object]:
     """Return what a line says of the host."""
     found = said(reader, ("processor",))
-    if (memory := reader.count("host_memory")) is not None:
+    if (memory := reader.host_memory()) is not None:
         found["memory"] = memory * GIB
+        if reader.value("host_memory") is None:
+            reader.taken["host_memory"] = memory
     return {"host": found} if found else {}
 
 
