@@ -262,8 +262,16 @@ class DeviceNames:
             return Count(window[-1].end, last.end, int(behind[1]))
         return None
 
-    def of_memory(self, size_gib: float, *, apple: bool, laptop: bool) -> Name | None:
-        """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest."""
+    def of_memory(self, size_gib: float, *, apple: str, laptop: bool) -> Name | None:
+        """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest.
+
+        `apple` are the words for a Mac, empty for a card: chips first that a Mac Studio or a Mac mini has.
+        """
+        inside = {
+            machine.accelerator
+            for machine in self.catalog.machines()
+            if " " in apple and machine.name.lower().startswith(apple.removesuffix("s"))
+        }
         segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
         found = [
             device
@@ -276,6 +284,7 @@ class DeviceNames:
         ranked = sorted(
             found,
             key=lambda device: (
+                device.id not in inside,
                 device.vendor != "NVIDIA",
                 device.availability not in CURRENT,
                 segments.index(device.segment),

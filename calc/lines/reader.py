@@ -200,7 +200,7 @@ class Reader:
         laptop = None if apple or EXTERNAL.search(self.line.small) else LAPTOP.search(self.line.small)
         for match in self.line.found(OF_ALL if apple else MEMORY):
             size = float(match[1].replace(",", ""))
-            found = self.names.of_memory(size, apple=bool(apple), laptop=bool(laptop))
+            found = self.names.of_memory(size, apple=apple[0] if apple else "", laptop=bool(laptop))
             if found is None:
                 continue
             if laptop:
