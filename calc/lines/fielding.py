@@ -1,7 +1,7 @@
 """What a line says as fields of its question: an amount means another field where a model is trained."""
 
 from calc.lines.asking import MONEY, TIMES, TRAINED
-from calc.lines.layout import DEGREES, take_layout
+from calc.lines.layout import DEGREES, take_layout, take_link
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Chip, Reader
 from calc.planning.usual_engine import format_within
@@ -37,6 +37,7 @@ def take(reader: Reader, kind: str | None) -> None:
     """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
     training = kind in TRAINED
     take_layout(reader, kind)
+    take_link(reader, kind)
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
         if value == "qlora" and amount.field == "bits":  # a LoRA of four bits
@@ -87,7 +88,7 @@ def retake(reader: Reader, chip: Chip) -> None:
 def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | None, object]:
     """Return the field and the value of an amount: None for a word that only asks, empty for what has no field."""
     field, value = amount.field, amount.value
-    if field in ("asks", "trains", "nodes", *DEGREES):
+    if field in ("asks", "trains", "nodes", "at_once", *DEGREES):
         return None, None
     if field == "of":
         return (None if kind in ("limit", "longest") else ""), None

@@ -41,6 +41,11 @@ class Reader:
         self.read_names_of_formats()
         self.processor = read_processor(self.line, self.names)
         self.amounts = list(quantities(self.line))
+        counted = any(amount.field in ("sequences", "of") for amount in self.amounts)
+        self.amounts = [
+            amount._replace(field="of") if amount.field == "at_once" and not counted else amount
+            for amount in self.amounts
+        ]
         self.wants = [amount for amount in self.amounts if amount.field == "asks"]
         self.read_program("engines", "engine")
         self.read_draft()

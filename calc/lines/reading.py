@@ -12,7 +12,7 @@ from calc.lines.layout import layout
 from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.lines.speeds import THROUGHPUT
-from calc.lines.wording import BEST, CARDS
+from calc.lines.wording import BEST, CARDS, PURPOSE
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL, USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
@@ -222,6 +222,9 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     if kind == "models":
         question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader)
     question.setdefault("weights", "any")
+    if "model" not in question:  # the answer says that models are not ranked by what they are for
+        for match in reader.line.found(PURPOSE):
+            reader.line.claim(*match.span())
     fields = {"users": "sequences"} | {name: name for name in (*TIMES, "requests_per_s", "hours_a_day")}
     need = {name: reader.value(field) for name, field in fields.items()}
     question["need"] = wanted = {name: value for name, value in need.items() if value is not None}

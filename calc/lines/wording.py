@@ -53,4 +53,5 @@ SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b"
     r"|^(?!.*\b(?:what|which) (?:\w+ )?(?:models?|llms?)\b).*(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
+NVLINK = re.compile(r"\bnv-?link(?:ed)?\b(?:\s+bridge\b)?")
 TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said

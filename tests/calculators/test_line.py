@@ -624,3 +624,25 @@ def test_devices_are_not_counted_in_another_format_than_is_said() -> None:
     """llama.cpp takes sixteen devices at most, which hold no 405B in 16 bit: fewer bits have a number of their own."""
     said = asked("how many 5090s for llama 3.1 405b")["status"]
     assert said.startswith("No number of them that was tried holds it as published, 12 in Q6_K. It does not fit")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("nvlink 2x3090 llama 70b", "NVLink 3 bridge is bought apart and is not counted: PCIe 4.0 x16 is."),
+        ("2x 4090 nvlink llama 70b q4", "A GeForce RTX 4090 has no link of its own: PCIe 4.0 x16 is counted."),
+        ("8x h100 nvlink llama 405b fp8", "NVLink 4 joins them, and is counted."),
+    ],
+)
+def test_the_link_that_is_counted_is_said(line: str, said: str) -> None:
+    """No scenario has a field for it: the answer says what it takes, where a line speaks of one."""
+    found = asked(line)
+    assert said in found["status"] and said in plain(found["html"]) and "left out" not in found["html"]
+    assert said not in asked(line.replace("nvlink", ""))["status"]
+
+
+def test_what_a_board_is_sold_with_is_taken() -> None:
+    """A Raspberry Pi 5 has 16 GiB at most, as nobody can add any; what a line says is what it has."""
+    assert "of 16.00 GiB on a host with Raspberry Pi 5" in asked("raspberry pi 5 llama 3.2 3b")["status"]
+    assert "of 8.00 GiB on a host with Raspberry Pi 5" in asked("raspberry pi 5 8gb llama 3.2 3b")["status"]
+    assert read_line("raspberry pi 5 llama 3.2 3b")["taken"]["host_memory"] == 16  # type: ignore[index]
