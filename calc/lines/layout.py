@@ -38,7 +38,7 @@ def take_layout(reader: Reader, kind: str | None) -> None:
 
 
 def take_link(reader: Reader, kind: str | None) -> None:
-    """Claim the word for a link of several devices, which no scenario has a field for, and of which the answer speaks."""
+    """Claim the word for a link of several devices, of which the answer speaks: no scenario has a field for it."""
     if kind in LINKED and (reader.count("accelerators") or 1) > 1:
         for match in reader.line.found(NVLINK):
             reader.line.claim(*match.span())

@@ -119,9 +119,6 @@ LOADS: tuple[Rule, ...] = (
     ),
     ("of", r"\b(?:what|which)\s+(?:context|ctx)\b(?!\s+(?:window|length|size))", said("context_tokens")),
     ("of", r"(?<!full )\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
-    (
-        "at_once",
-        r"\b(?:concurrent|simultaneous)(?:ly)?\b(?!\s+(?:inference|serving)\b)",
-        said("sequences"),
-    ),  # how many, where no number is said
+    # How many, where no number is said.
+    ("at_once", r"\b(?:concurrent|simultaneous)(?:ly)?\b(?!\s+(?:inference|serving)\b)", said("sequences")),
 )
