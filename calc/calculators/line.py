@@ -18,6 +18,7 @@ from calc.errors import ScenarioError, listed
 from calc.estimate import estimate
 from calc.lines.comparing import read_line
 from calc.lines.line import LONGEST
+from calc.lines.reading import OF_DEVICES
 from calc.lines.settling import ON_HOST
 from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, NVLINK, TUNED
 from calc.performance.fabric import own_link, usual_link
@@ -85,6 +86,10 @@ def answering_line(typed: str) -> Steps[dict[str, Any]]:
             html, status = refused(reading)
         elif reading["sides"]:
             html, status, found = yield from comparing(reading)
+        elif reading["asks"] in OF_DEVICES:
+            from calc.calculators import line_facts  # most ask of a model
+
+            html, status = getattr(line_facts, reading["asks"])(reading)
         else:
             html, status, found = yield from answering_one(reading)
     except ScenarioError as error:

@@ -15,8 +15,10 @@ from calc.lines.wording import (
     LAPTOP,
     LAST,
     OF_MACS,
+    POWER,
     SOMETHING,
     TUNED,
+    WANTED_CARD,
 )
 
 TRAINED = ("training", "trained_on", "duration", "deadline", "longest", "trainable")
@@ -26,6 +28,7 @@ OF_A_RUN = {
     "context_tokens": "sequence_tokens",
     "sequences": "micro_batch",
 }  # what the most of something is where one trains
+FOR_MODEL_NAMES = re.compile(r"\b(?:models?|llms?)\b")
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -53,6 +56,8 @@ def asks(reader: Reader) -> str | None:
     if trains(reader):
         return asks_to_train(reader, wants)
     model, device = reader.value("model"), reader.value("accelerator") or reader.alone
+    if (kind := asks_of_devices(reader)) and not model:
+        return kind
     if any(amount.field == "of" for amount in reader.amounts) and (model or not asks_for(reader, FOR_MODELS)):
         kind = needing(reader, "limit", device=True)
         reader.missing += ["accelerator"] if reader.alone and not reader.host_memory() else []
@@ -68,6 +73,16 @@ def asks(reader: Reader) -> str | None:
         if not set(words).isdisjoint(wants) and not left_out:
             return needing(reader, kind, device=True)
     return asks_by_names(reader, model, device)
+
+
+def asks_of_devices(reader: Reader) -> str | None:
+    """Return the kind of question of a line that asks of devices alone: what they draw, or which have a memory."""
+    if not reader.value("accelerator"):
+        return None
+    if not reader.of_memory:
+        return "power" if POWER.search(reader.line.small) else None
+    wanted = WANTED_CARD.search(reader.line.small) and reader.value("accelerators") is None
+    return "cards" if wanted and not FOR_MODEL_NAMES.search(reader.line.small) else None
 
 
 def asks_to_train(reader: Reader, wants: list[str]) -> str:

@@ -17,7 +17,7 @@ LONGEST_CONTEXT = 10 * 2**20  # tokens, of any model: more are of a job
 # The questions that have a field for what only some have one for: what a plan is asked to keep, or how a model runs.
 TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
-    | dict.fromkeys(("rents", "hours_a_day"), ("hardware",))
+    | {"price": ("models", "hardware", "cards"), "rents": ("hardware",), "hours_a_day": ("hardware", "power")}
     | {"requests_per_s": ("hardware", "speed")}
     | {"days": ("deadline",)}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)

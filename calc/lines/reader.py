@@ -11,7 +11,7 @@ from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import added, count_apart, in_laptop, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, EXTERNAL, LAPTOP, LM_STUDIO, MLX, OF_MACS
+from calc.lines.wording import APPLE, BOUGHT, CACHES, DRAWS, EXTERNAL, LAPTOP, LM_STUDIO, MLX, OF_MACS
 from calc.planning.fit import in_one_machine
 from calc.scenario.model import known_architecture
 from calc.units import GIB
@@ -262,6 +262,17 @@ class Reader:
                 self.line.claim(part.start, part.end)
                 self.chips.append(Chip(part.start, part.end, "models", found))
                 return
+
+    def read_of_devices(self, kind: str) -> None:
+        """Take the words for power, or the memory of a card that is looked for in the place of one that has it."""
+        if kind == "power":
+            for match in self.line.found(DRAWS):
+                self.line.claim(*match.span())
+            return
+        for place, chip in enumerate(self.chips):
+            if chip.field == "accelerator":
+                memory = round((self.facts.accelerator(str(chip.value)).quantity("memory") or 0) / GIB)
+                self.chips[place] = chip._replace(field="card_memory", value=memory, others=())
 
     def give_back(self, chip: Chip) -> None:
         """Note that a part is not understood after all."""

@@ -22,6 +22,7 @@ CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as
 SEQUENCE = 2048  # tokens of each that is tuned on
 MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on
 SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
+OF_DEVICES = ("power", "cards")  # which facts answer, and no scenario
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
 SHOWN = ("text_only", "videos")  # what a model that sees is shown
@@ -57,6 +58,8 @@ def read_single(text: object) -> dict[str, Any]:
             question = trainable(reader)
         elif kind in TRAINED:
             scenario = trained(reader, kind)
+        elif kind in OF_DEVICES:
+            reader.read_of_devices(kind)
         else:
             question = planned(reader, kind)
         if kind in ("limit", "longest") and scenario:

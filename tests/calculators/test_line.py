@@ -16,6 +16,7 @@ from calc.calculators.html import in_words
 from calc.calculators.line import answer_line, render_line
 from calc.calculators.line_cases import CALCULATOR_OF
 from calc.calculators.line_chips import CHOICES, render
+from calc.calculators.line_facts import sold
 from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
@@ -646,3 +647,31 @@ def test_what_a_board_is_sold_with_is_taken() -> None:
     assert "of 16.00 GiB on a host with Raspberry Pi 5" in asked("raspberry pi 5 llama 3.2 3b")["status"]
     assert "of 8.00 GiB on a host with Raspberry Pi 5" in asked("raspberry pi 5 8gb llama 3.2 3b")["status"]
     assert read_line("raspberry pi 5 llama 3.2 3b")["taken"]["host_memory"] == 16  # type: ignore[index]
+
+
+def test_what_devices_draw_is_said() -> None:
+    """The boards' power, and what a month, of 365 days in twelve, costs at the catalogue's price of a kWh."""
+    tariff = next(price for price in catalog().prices("electricity") if price.per == "kWh")
+    watts = 2 * (catalog().accelerator("rtx-3090").quantity("power") or 0)
+    said = asked("electricity cost of running 2x3090 24/7")["status"]
+    assert f"2 × GeForce RTX 3090 draw {watts:,.0f} W at most" in said
+    assert f"{watts * 24 * 365 / 12 / 1000:,.0f} kWh a month, {watts * 730 / 1000 * tariff.each:.3g} USD" in said
+    half = asked("power draw of 2x3090, 8 hours a day")["status"]
+    assert f"Busy 8 hours a day it is {watts * 8 * 365 / 12 / 1000:,.0f} kWh" in half
+    assert "does not know what a M4 Max" in asked("power consumption of m4 max")["status"]
+
+
+def test_a_card_is_looked_for_by_its_memory() -> None:
+    """The cheapest has the least price of all with as much memory; the best reads its memory fastest."""
+    priced = {device.name: price.each for device, price in sold(memory=24 * 2**30)}
+    cheapest, best = (asked(f"{word} gpu with 24gb vram") for word in ("cheapest", "best"))
+    assert f"is {min(priced, key=priced.__getitem__)}: " in cheapest["status"] and "left out" not in cheapest["html"]
+    fast = max(sold(memory=24 * 2**30), key=lambda card: card[0].quantity("bandwidth") or 0)
+    assert f"The fastest card with 24 GiB or more is {fast[0].name}: " in best["status"]
+
+
+def test_the_best_card_for_a_sum_says_in_what_respect() -> None:
+    """The one that reads its memory fastest stands before the largest model that the money runs."""
+    said = asked("best gpu under $3000")["status"]
+    fast = max(sold(price=3000), key=lambda card: card[0].quantity("bandwidth") or 0)
+    assert fast[0].name in said.partition("The largest")[0] and "The largest that so much money runs is" in said
