@@ -160,7 +160,7 @@ def joined_by(reading: Any, case: Worked) -> str:
     device = catalog().accelerator(scenario["accelerator"])
     own, counted_ = own_link(device), usual_link(device)
     if own is None:
-        return f"A {device.name} has no link of its own: {counted_.name} is counted."
+        return f"{device.name} has no link of its own: {counted_.name} is counted."
     if own != counted_:
         return f"{own.name} is bought apart and is not counted: {counted_.name} is."
     return f"{own.name} joins them, and is counted."

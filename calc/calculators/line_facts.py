@@ -1,4 +1,4 @@
-"""Answers to a question in one line from facts alone, without a model: what devices draw, and which cards there are."""
+"""Answers to a question in one line from facts alone: what devices draw and cost, and which cards there are."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Price
 from calc.lines.device_names import NEAR
 from calc.lines.wording import BEST
-from calc.planning.cost import newest_electricity, purchase_today
+from calc.planning.cost import newest_electricity, purchase_today, rents
 from calc.planning.ownership import energy_cost, site_kwh
 from calc.planning.power import boards_watts
 from calc.units import GIB, show_count, show_gb_per_s, show_number
@@ -35,7 +35,7 @@ def power(reading: Any) -> Answer:
     each, tariff, hours = device.quantity("power"), newest_electricity(catalog()), said.get("hours_a_day", 24)
     name = f"{show_count(count)} × {device.name}"
     if each is None or tariff is None:
-        return unknown(f"The guide does not know what a {device.name} draws.")
+        return unknown(f"The guide does not know what {device.name} draws.")
     watts = boards_watts(count, each_w=each)
     kwh = site_kwh(watts=watts, hours=hours * DAYS_A_MONTH)
     cost = show_number(energy_cost(kwh, each_kwh=tariff.each))
@@ -46,6 +46,25 @@ def power(reading: Any) -> Answer:
     month = f"{month} {cost} {tariff.currency} at {at}."
     link = link_to(COST, {"accelerator": device.id, "accelerators": str(count)}, every_field(COST))
     return verdict_html(None, draws, month) + link, f"{draws} {month}"
+
+
+def prices(reading: Any) -> Answer:
+    """Return what devices cost to rent, on each market, and to buy, with the day of each price."""
+    said = said_in(reading)
+    device, count = catalog().accelerator(said["accelerator"]), said.get("accelerators", 1)
+    rented = [
+        f"{show_number(count * price.each)} {price.currency} an hour ({price.market or price.seller}, {price.checked})"
+        for price in rents(catalog(), device)
+    ]
+    bought = purchase_today(catalog(), device)
+    buy = f"{show_number(count * bought.each)} {bought.currency} ({bought.kind}, {bought.checked})" if bought else ""
+    name = f"{show_count(count)} × {device.name}"
+    if not rented and not buy:
+        return unknown(f"The catalogue has no price of {device.name}.")
+    first = f"{name} to rent: {', '.join(rented)}." if rented else f"The catalogue has no rent of {device.name}."
+    rest = f"To buy: {buy}." if buy else f"The catalogue has no price of {device.name} to buy."
+    link = link_to(COST, {"accelerator": device.id, "accelerators": str(count)}, every_field(COST))
+    return verdict_html(None, first, rest) + link, f"{first} {rest}"
 
 
 def unknown(sentence: str) -> Answer:

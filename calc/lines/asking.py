@@ -16,6 +16,7 @@ from calc.lines.wording import (
     LAST,
     OF_MACS,
     POWER,
+    PRICED,
     SOMETHING,
     TUNED,
     WANTED_CARD,
@@ -80,7 +81,8 @@ def asks_of_devices(reader: Reader) -> str | None:
     if not reader.value("accelerator"):
         return None
     if not reader.of_memory:
-        return "power" if POWER.search(reader.line.small) else None
+        asked = (kind for kind, words in (("power", POWER), ("prices", PRICED)) if words.search(reader.line.small))
+        return next(asked, None)
     wanted = WANTED_CARD.search(reader.line.small) and reader.value("accelerators") is None
     return "cards" if wanted and not FOR_MODEL_NAMES.search(reader.line.small) else None
 

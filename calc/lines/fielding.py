@@ -56,7 +56,7 @@ def take(reader: Reader, kind: str | None) -> None:
             if reader.names.of_caches(str(chip.value)):
                 reader.line.claim(chip.start, chip.end)
                 reader.chips.append(chip._replace(field="kv_cache"))
-        elif chip.field in ALSO and not in_run(reader, chip, kind):
+        elif chip.field in ALSO and (kind or not reader.processor) and not in_run(reader, chip, kind):
             reader.give_back(chip)
 
 

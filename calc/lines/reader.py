@@ -11,7 +11,19 @@ from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import added, count_apart, in_laptop, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, DRAWS, EXTERNAL, LAPTOP, LM_STUDIO, MLX, OF_MACS
+from calc.lines.wording import (
+    APPLE,
+    BOUGHT,
+    CACHES,
+    DRAWS,
+    EXTERNAL,
+    LAPTOP,
+    LM_STUDIO,
+    MLX,
+    NOTHING,
+    OF_MACS,
+    OF_PRICES,
+)
 from calc.planning.fit import in_one_machine
 from calc.scenario.model import known_architecture
 from calc.units import GIB
@@ -264,10 +276,10 @@ class Reader:
                 return
 
     def read_of_devices(self, kind: str) -> None:
-        """Take the words for power, or the memory of a card that is looked for in the place of one that has it."""
-        if kind == "power":
-            for match in self.line.found(DRAWS):
-                self.line.claim(*match.span())
+        """Take the words for power or prices, or the memory of a card that is looked for instead of one that has it."""
+        for match in self.line.found({"power": DRAWS, "prices": OF_PRICES}.get(kind, NOTHING)):
+            self.line.claim(*match.span())
+        if kind != "cards":
             return
         for place, chip in enumerate(self.chips):
             if chip.field == "accelerator":

@@ -57,6 +57,11 @@ POWER = re.compile(
     r"\bpower (?:draw|consumption|usage|supply|bills?)\b|\bwatts?\b|\bwattage\b|\bpsu\b|\belectric(?:ity)?\b"
 )
 DRAWS = re.compile(rf"{POWER.pattern}|\b(?:draws?|pulls?)\b")  # all of a line that asks for it
+OF_PRICES = re.compile(r"\b(?:prices?|pricing|rent|rental|rented|hour(?:ly)?|month(?:ly)?)\b")
+NOTHING = re.compile(r"(?!)")
+PRICED = re.compile(
+    r"^(?!.*\bbuy\b).*(?:\b(?:prices?|pricing|rent|rental|costs?)\b|\bhow much (?:is|are)\b(?! enough\b))"
+)  # and no choice between renting and buying
 WANTED_CARD = re.compile(
     r"\b(?:cheapest|best|fastest|which|what) (?:(?:used|budget|nvidia|amd|consumer) )*(?:gpus?|(?:graphics )?cards?)\b"
 )  # of which only the memory is said

@@ -20,6 +20,7 @@ from calc.calculators.line_facts import sold
 from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
+from calc.planning.cost import rents
 from calc.units import show_count, show_gib
 
 ROWS = list(csv.DictReader((Path(__file__).parents[1] / "data" / "lines.csv").read_text(encoding="utf-8").splitlines()))
@@ -631,7 +632,7 @@ def test_devices_are_not_counted_in_another_format_than_is_said() -> None:
     ("line", "said"),
     [
         ("nvlink 2x3090 llama 70b", "NVLink 3 bridge is bought apart and is not counted: PCIe 4.0 x16 is."),
-        ("2x 4090 nvlink llama 70b q4", "A GeForce RTX 4090 has no link of its own: PCIe 4.0 x16 is counted."),
+        ("2x 4090 nvlink llama 70b q4", "GeForce RTX 4090 has no link of its own: PCIe 4.0 x16 is counted."),
         ("8x h100 nvlink llama 405b fp8", "NVLink 4 joins them, and is counted."),
     ],
 )
@@ -658,7 +659,7 @@ def test_what_devices_draw_is_said() -> None:
     assert f"{watts * 24 * 365 / 12 / 1000:,.0f} kWh a month, {watts * 730 / 1000 * tariff.each:.3g} USD" in said
     half = asked("power draw of 2x3090, 8 hours a day")["status"]
     assert f"Busy 8 hours a day it is {watts * 8 * 365 / 12 / 1000:,.0f} kWh" in half
-    assert "does not know what a M4 Max" in asked("power consumption of m4 max")["status"]
+    assert "does not know what M4 Max" in asked("power consumption of m4 max")["status"]
 
 
 def test_a_card_is_looked_for_by_its_memory() -> None:
@@ -675,3 +676,19 @@ def test_the_best_card_for_a_sum_says_in_what_respect() -> None:
     said = asked("best gpu under $3000")["status"]
     fast = max(sold(price=3000), key=lambda card: card[0].quantity("bandwidth") or 0)
     assert fast[0].name in said.partition("The largest")[0] and "The largest that so much money runs is" in said
+
+
+def test_what_devices_cost_is_said() -> None:
+    """Of each market the middle rent, and the newest price to buy, times the devices, with their days."""
+    device = catalog().accelerator("h200-sxm-141gb")
+    said = asked("8x h200 price")["status"]
+    for price in rents(catalog(), device):
+        assert f"{8 * price.each:.1f} USD an hour ({price.market}, {price.checked})" in said
+    assert rents(catalog(), device) and "no price of H200 SXM 141GB to buy" in said
+    assert "To buy: " in asked("how much is a 4090")["status"]
+
+
+def test_a_processor_that_is_known_is_not_called_unknown() -> None:
+    """Where the model is missing, what was understood of the host stays so."""
+    said = asked("ollama llama3 on cpu i7 12700k 32gb")["status"]
+    assert "Which model?" in said and "12700k" not in said
