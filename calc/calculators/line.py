@@ -86,10 +86,6 @@ def answering_line(typed: str) -> Steps[dict[str, Any]]:
             html, status = refused(reading)
         elif reading["sides"]:
             html, status, found = yield from comparing(reading)
-        elif reading["asks"] in OF_DEVICES:
-            from calc.calculators import line_facts  # most ask of a model
-
-            html, status = getattr(line_facts, reading["asks"])(reading)
         else:
             html, status, found = yield from answering_one(reading)
     except ScenarioError as error:
@@ -105,6 +101,10 @@ def answering_one(reading: Any) -> Steps[Settled]:
         from calc.calculators import line_options  # most ask of one scenario
 
         return (yield from line_options.answering(reading))
+    if reading["asks"] in OF_DEVICES:
+        from calc.calculators import line_facts  # most ask of a model
+
+        return *getattr(line_facts, reading["asks"])(reading), {}
     if names_no_device(reading):
         return *memory_alone(report_of(reading)), {}
     return calculated(reading)

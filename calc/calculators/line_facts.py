@@ -85,8 +85,9 @@ def sold(*, memory: float = 0, price: float | None = None) -> list[Card]:
 
 
 def is_card(device: Accelerator) -> bool:
-    """Return whether a device is a whole card that a computer takes: no laptop's chip, no module of a server."""
-    return device.text("form").startswith("PCIe") and not device.quantity("devices_per_package")
+    """Return whether a device is a whole card for a computer, as its maker made it: no chip of a laptop, no module."""
+    whole = device.text("form").startswith("PCIe") and not device.quantity("devices_per_package")
+    return whole and device.availability != "modified"
 
 
 def bandwidth(card: Card) -> float:

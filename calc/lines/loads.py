@@ -54,7 +54,7 @@ LOADS: tuple[Rule, ...] = (
     ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b(?!\s*(?:/|per)))?", tokens),
     (
         "context_tokens",
-        rf"\b{COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
+        rf"\b(?!{NAME_OF_CARD}){COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
         tokens,
     ),
     ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),  # as llama.cpp's commands have it
@@ -120,5 +120,9 @@ LOADS: tuple[Rule, ...] = (
     ("of", r"\b(?:what|which)\s+(?:context|ctx)\b(?!\s+(?:window|length|size))", said("context_tokens")),
     ("of", r"(?<!full )\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
     # How many, where no number is said.
-    ("at_once", r"\b(?:concurrent|simultaneous)(?:ly)?\b(?!\s+(?:inference|serving)\b)", said("sequences")),
+    (
+        "at_once",
+        rf"\b(?:concurrent|simultaneous)(?:ly)?\b(?!\s+(?:inference|serving)\b)(?:\s+{PEOPLE}\b)?",
+        said("sequences"),
+    ),
 )

@@ -63,7 +63,8 @@ PRICED = re.compile(
     r"^(?!.*\bbuy\b).*(?:\b(?:prices?|pricing|rent|rental|costs?)\b|\bhow much (?:is|are)\b(?! enough\b))"
 )  # and no choice between renting and buying
 WANTED_CARD = re.compile(
-    r"\b(?:cheapest|best|fastest|which|what) (?:(?:used|budget|nvidia|amd|consumer) )*(?:gpus?|(?:graphics )?cards?)\b"
+    r"(?:\b(?:cheapest|best|fastest|which|what) |^)(?:(?:used|budget|nvidia|amd|consumer|\d+ ?gb(?: vram)?) )*"
+    r"(?:gpus?|(?:graphics )?cards?)\b"
 )  # of which only the memory is said
 NVLINK = re.compile(r"\bnv-?link(?:ed)?\b(?:\s+bridge\b)?")
 TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said

@@ -692,3 +692,11 @@ def test_a_processor_that_is_known_is_not_called_unknown() -> None:
     """Where the model is missing, what was understood of the host stays so."""
     said = asked("ollama llama3 on cpu i7 12700k 32gb")["status"]
     assert "Which model?" in said and "12700k" not in said
+
+
+@pytest.mark.parametrize("line", ["3090 ti vs 4090 power consumption", "h100 or h200 price"])
+def test_devices_are_compared_without_a_model(line: str) -> None:
+    """What facts answer stands one after the other, under the name of each device."""
+    found = asked(line)
+    assert found["ok"] and all(name in found["status"] for name in line.upper().split()[:1])
+    assert len(read_line(line)["sides"]) == 2  # type: ignore[arg-type]
