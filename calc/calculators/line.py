@@ -18,8 +18,10 @@ from calc.errors import ScenarioError, listed
 from calc.estimate import estimate
 from calc.lines.comparing import read_line
 from calc.lines.line import LONGEST
+from calc.lines.reading import OF_DEVICES
 from calc.lines.settling import ON_HOST
-from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, TUNED
+from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, NVLINK, TUNED
+from calc.performance.fabric import own_link, usual_link
 from calc.planner.steps import Steps, finished
 from calc.units import show_count, show_dollars
 
@@ -99,6 +101,10 @@ def answering_one(reading: Any) -> Steps[Settled]:
         from calc.calculators import line_options  # most ask of one scenario
 
         return (yield from line_options.answering(reading))
+    if reading["asks"] in OF_DEVICES:
+        from calc.calculators import line_facts  # most ask of a model
+
+        return *getattr(line_facts, reading["asks"])(reading), {}
     if names_no_device(reading):
         return *memory_alone(report_of(reading)), {}
     return calculated(reading)
@@ -115,7 +121,10 @@ def comparing(reading: Any) -> Steps[Settled]:
             html, status, _ = yield from answering_one(side)
             answers.append((html, status))
         return *line_sides.one_by_one(reading, answers), {}
-    said = [f"{sentence(case, sides[0]['asks'])} {words_of(case)}".strip() for case in cases]
+    said = [
+        " ".join(filter(None, (sentence(case, sides[0]["asks"]), words_of(case), joined_by(reading, case))))
+        for case in cases
+    ]
     pinned = [Pinned(case.calculator, case.values, case.report) for case in cases]
     found = [case.found for case in cases]
     alike = {name: value for name, value in found[0].items() if all(one.get(name) == value for one in found)}
@@ -138,8 +147,23 @@ def calculated(reading: Any) -> Settled:
         html = verdict_html(None, status, "") + html
     if case.report["scenario"].get("workload") == "training" and (tuning := TUNED.search(reading["line"].lower())):
         words = f"{words} {PLAIN_RUN.format(tuning[0].upper())}".strip()
+    words = f"{words} {joined_by(reading, case)}".strip()
     verdict, end, rest = html.partition("</p>")
     return verdict + end + noted(case, words) + link + rest, f"{status} {words}".strip(), found
+
+
+def joined_by(reading: Any, case: Worked) -> str:
+    """Return which link is counted between devices, in a sentence, where a line speaks of one; else nothing."""
+    scenario = case.report["scenario"]
+    if not NVLINK.search(reading["line"].lower()) or scenario.get("accelerators", 1) == 1:
+        return ""
+    device = catalog().accelerator(scenario["accelerator"])
+    own, counted_ = own_link(device), usual_link(device)
+    if own is None:
+        return f"{device.name} has no link of its own: {counted_.name} is counted."
+    if own != counted_:
+        return f"{own.name} is bought apart and is not counted: {counted_.name} is."
+    return f"{own.name} joins them, and is counted."
 
 
 def sentence(case: Worked, asks: str) -> str:

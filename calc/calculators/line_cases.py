@@ -41,7 +41,7 @@ def names_no_device(reading: Any) -> bool:
 def cases_of(reading: Any) -> list[Worked]:
     """Return the cases of a line's sides, in a number format in which all fit; none where one is not of a form."""
     sides = reading["sides"]
-    if any(side["question"] or names_no_device(side) for side in sides):
+    if any(side["scenario"] is None or names_no_device(side) for side in sides):
         return []
     return on_enough(sides, in_one_format(sides, list(map(worked, sides))))
 

@@ -66,6 +66,7 @@ LABELS = {
     "rents": "Rented",
     "owns": "At home",
     "host_memory": "Host memory",
+    "card_memory": "Memory",
     "processor": "Processor",
     "experts_on_host": "Experts on the host",
     "gpu_layers": "Layers on the GPU",
@@ -90,7 +91,7 @@ NAMED = {
 IN_WORDS: dict[str, Callable[[Any], str]] = {
     "models": lambda value: f"{len(value)} of the family",
     "days": lambda value: show_seconds(value * DAY_S),
-    "host_memory": lambda value: f"{value} GiB",
+    **dict.fromkeys(("host_memory", "card_memory"), lambda value: f"{value} GiB"),
     "offload": lambda value: "optimizer" if value == "optimizer" else "what can be",
     **dict.fromkeys(("rents", "owns"), lambda _: "yes"),
     "tpot_s": show_seconds,

@@ -8,6 +8,7 @@ from calc.calculators.asked import format_words
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
 from calc.calculators.how_far import CALCULATOR as HOW_FAR
 from calc.calculators.html import ROOT
+from calc.calculators.line_facts import fastest
 from calc.calculators.line_link import every_field, form_values, link_to
 from calc.calculators.options import (
     EACH,
@@ -32,7 +33,7 @@ from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
 from calc.lines.settling import settled_question
-from calc.lines.wording import FOR_MEMORY, PURPOSE
+from calc.lines.wording import BEST, CARDS, FOR_MEMORY, PURPOSE
 from calc.planner.answer import answering as planning
 from calc.planner.steps import Steps
 from calc.scenario.fields import PUBLISHED
@@ -68,7 +69,8 @@ def answering(reading: Any) -> Steps[Answered]:
     if question["want"] == "models":
         return *models(found, note), settled
     if "model" not in question:
-        return *bought(question, found, note), settled
+        alone = best_card(question, reading["line"].lower())
+        return *bought(question, found, note, alone=alone), settled
     return *hardware(question, found, memory=bool(FOR_MEMORY.search(reading["line"].lower()))), settled
 
 
@@ -141,8 +143,14 @@ def models(found: Any, note: str) -> tuple[str, str]:
     return verdict_html(right, headline, fast) + shown, f"{headline} {fast} {len(listed)} are listed."
 
 
-def bought(question: Any, found: Any, note: str) -> tuple[str, str]:
-    """Return what money buys or rents, by the largest model that it runs."""
+def best_card(question: Any, line: str) -> str:
+    """Return which card alone is the best for a sum and in what respect, where a line asks for one; else nothing."""
+    price = question["limits"].get("price")
+    return fastest(price) if price and BEST.search(line) and CARDS.search(line) else ""
+
+
+def bought(question: Any, found: Any, note: str, *, alone: str) -> tuple[str, str]:
+    """Return what money buys or rents, by the largest model that it runs, behind which card is the best `alone`."""
     first, scenario = found["options"][0], found["options"][0]["scenario"]
     prices = prices_of(question)
     headline = (
@@ -150,6 +158,8 @@ def bought(question: Any, found: Any, note: str) -> tuple[str, str]:
     )
     most = question["limits"]["devices"]
     kind = "One GPU is" if most == 1 else f"At most {show_count(most)} of a kind are"
+    if alone:
+        headline = f"{alone} {headline}"
     rest = f"On {fleet(first)}: {spent(first, prices)}. It writes {each_answer(first)}. {kind} tried."
     columns = (MODEL, FORMAT, EACH, *(money_column(heading, name) for name, heading, _ in prices), LEFT)
     caption = "What the money buys, by the largest model that it runs: models of the last two years"

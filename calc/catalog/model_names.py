@@ -1,7 +1,8 @@
 """Finding a model by words, as people say it: a family and a size, without owner, version or hyphens.
 
 Names that the catalogue lists are found without this. Of several that have all the words, one is taken and the others
-are named: what is not made from another model before what is, the maker with more that write text, and the newest.
+are named: what is not made from another model before what is, of a size alone what many have measured, the maker with
+more that write text, and the newest.
 """
 
 import re
@@ -57,8 +58,10 @@ def words_of(name: str) -> frozenset[str]:
 class ModelNames:
     """The models of a catalogue by the words of their names."""
 
-    def __init__(self, entries: Mapping[str, Mapping[str, object]]) -> None:
-        self.entries = entries
+    def __init__(
+        self, entries: Mapping[str, Mapping[str, object]], measured: Mapping[str, Mapping[str, object]]
+    ) -> None:
+        self.entries, self.measured = entries, measured
         self.own = word_sets({entry_id: own_names(entry_id, entry) for entry_id, entry in entries.items()})
 
     @cached_property
@@ -113,15 +116,26 @@ class ModelNames:
         if not found:
             return None
 
-        def order(entry_id: str) -> tuple[int, int, int, str]:
+        wide = self.widely_measured(found) if all(map(SIZES.fullmatch, asked)) else frozenset[str]()
+
+        def order(entry_id: str) -> tuple[int, bool, int, int, str]:
             entry = self.entries[entry_id]
             made_of = len((words_of(str(entry.get("name", entry_id))) & MADE_OF) - asked)
             besides = (words - asked for words in self.own[entry_id] if asked <= words)
             other = min((sum(not SAID_LESS.fullmatch(word) for word in words) for words in besides), default=0)
-            return -made_of, -other, self.makers[maker_of(entry)], released(entry)
+            return -made_of, entry_id in wide, -other, self.makers[maker_of(entry)], released(entry)
 
         ranked = sorted(found, key=order, reverse=True)
         return Reading(ranked[0], tuple(ranked[1:]), self.variant(ranked[0], asked, whole))
+
+    def widely_measured(self, entry_ids: Iterable[str]) -> frozenset[str]:
+        """Return those of some models of which more than half as many sources published measurements as of any.
+
+        A size alone means one that many run, which its maker's number of models does not say.
+        """
+        sources = {entry_id: self.measured.get(entry_id, {}).get("sources", 0) for entry_id in entry_ids}
+        most = max(map(int, map(str, sources.values())), default=0)
+        return frozenset(entry_id for entry_id, count in sources.items() if 2 * int(str(count)) > most)
 
     def variant(self, entry_id: str, asked: frozenset[str], whole: bool) -> str:
         """Return the variant of an entry whose name has all the words, where no other name of the entry has them."""

@@ -206,7 +206,7 @@ class Names:
         """What finds models by the words of their names."""
         from calc.catalog.model_names import ModelNames  # listed names need it not
 
-        return ModelNames(self._tables["models"])
+        return ModelNames(self._tables["models"], self._tables["measured_models"])
 
     @cached_property
     def bare_names(self) -> "BareNames":

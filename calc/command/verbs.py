@@ -14,6 +14,7 @@ from calc.calculators.options import fleet
 from calc.calculators.rendering import by_severity
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.command.printing import Rows, print_json, print_table
+from calc.lines.reading import OF_DEVICES
 from calc.lines.settling import settled_question
 from calc.units import show_count, show_dollars, show_gb, show_gib, show_number, show_seconds, show_tokens_per_s
 
@@ -95,7 +96,7 @@ def print_answer(reading: Report) -> int:
         print_options(plan(question), question)
     elif reading["scenario"]:
         return print_report(report_of(reading))
-    return 0 if reading["question"] else MISSES
+    return 0 if reading["question"] or reading["asks"] in OF_DEVICES else MISSES
 
 
 def print_report(report: Report) -> int:
@@ -120,6 +121,8 @@ def answered(reading: Report) -> Report:
         return {"reading": reading, "question": question, "answer": plan(question)}
     if reading["scenario"]:
         return reported(reading, report_of(reading))
+    if reading["asks"] in OF_DEVICES:
+        return {"reading": reading, "answer": in_words(answer_line(reading["line"])["status"])}
     return {"reading": reading}
 
 

@@ -15,8 +15,11 @@ from calc.lines.wording import (
     LAPTOP,
     LAST,
     OF_MACS,
+    POWER,
+    PRICED,
     SOMETHING,
     TUNED,
+    WANTED_CARD,
 )
 
 TRAINED = ("training", "trained_on", "duration", "deadline", "longest", "trainable")
@@ -26,6 +29,7 @@ OF_A_RUN = {
     "context_tokens": "sequence_tokens",
     "sequences": "micro_batch",
 }  # what the most of something is where one trains
+FOR_MODEL_NAMES = re.compile(r"\b(?:models?|llms?)\b")
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -53,9 +57,11 @@ def asks(reader: Reader) -> str | None:
     if trains(reader):
         return asks_to_train(reader, wants)
     model, device = reader.value("model"), reader.value("accelerator") or reader.alone
+    if (kind := asks_of_devices(reader)) and not model:
+        return kind
     if any(amount.field == "of" for amount in reader.amounts) and (model or not asks_for(reader, FOR_MODELS)):
         kind = needing(reader, "limit", device=True)
-        reader.missing += ["accelerator"] if reader.alone and not reader.value("host_memory") else []
+        reader.missing += ["accelerator"] if reader.alone and not reader.host_memory() else []
         return kind
     if "cache" in wants and model and not device:
         return "cache"
@@ -68,6 +74,17 @@ def asks(reader: Reader) -> str | None:
         if not set(words).isdisjoint(wants) and not left_out:
             return needing(reader, kind, device=True)
     return asks_by_names(reader, model, device)
+
+
+def asks_of_devices(reader: Reader) -> str | None:
+    """Return the kind of question of a line that asks of devices alone: what they draw, or which have a memory."""
+    if not reader.value("accelerator"):
+        return None
+    if not reader.of_memory:
+        asked = (kind for kind, words in (("power", POWER), ("prices", PRICED)) if words.search(reader.line.small))
+        return next(asked, None)
+    wanted = WANTED_CARD.search(reader.line.small) and reader.value("accelerators") is None
+    return "cards" if wanted and not FOR_MODEL_NAMES.search(reader.line.small) else None
 
 
 def asks_to_train(reader: Reader, wants: list[str]) -> str:
@@ -103,7 +120,7 @@ def asks_by_names(reader: Reader, model: object, device: object) -> str | None:
         if "requests_per_s" in loads and not reader.alone:  # how many keep up, or whether these do
             return "hardware" if reader.value("accelerators") is None else "speed"
         return "devices" if asks_count(reader) else "fits"
-    if (reader.value("host_memory") if reader.alone else device) and asks_for(reader, FOR_MODELS):
+    if (reader.host_memory() if reader.alone else device) and asks_for(reader, FOR_MODELS):
         return "models"
     loaded = any(amount.field in (*LOADS, "sequences") for amount in reader.amounts)
     if model and (paid(reader) or loaded or asks_for(reader, FOR_HARDWARE)) and not elsewhere(reader):

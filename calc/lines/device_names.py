@@ -39,6 +39,7 @@ MACHINES = ("server", "workstation")  # which are forms of some cards, too
 OF_LAPTOPS, ITS_FORM = "max_q", "maxq"  # as a line has it, and as names of devices do
 SHORT, LONGER = re.compile(r"[a-z]\d"), re.compile(r"-(?!gpus?\b|cards?\b)[a-z]{3}")  # a2-highgpu-8g has no A2
 TIMES = re.compile(r"x\d{1,2}")  # a count behind a name
+BARE_VERSION = re.compile(r"v\d")
 SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
 MOST_DEVICES, MOST_TRAINED_ON = 2048, 200_000  # that a line counts; more are tokens, where nothing is trained
 NEAR = 0.03  # sizes of cards that agree
@@ -225,6 +226,8 @@ class DeviceNames:
         first, last = window[0].text, window[-1].text
         if TIMES.fullmatch(last) and any(re.search(r"\d", piece.text) for piece in window[:-1]):
             return False  # 3090 24gb x2, and not EVO-X2
+        if BARE_VERSION.fullmatch(" ".join(piece.text for piece in window)):
+            return False  # a Xeon's v4, and no TPU's
         if last in OF_MEMORY and not sizes_in(window):  # A100 memory
             return False
         ends = first[0].isalnum() and not SAID_BESIDE.fullmatch(first) and not re.fullmatch(r"\d{1,2}", first)
@@ -262,8 +265,16 @@ class DeviceNames:
             return Count(window[-1].end, last.end, int(behind[1]))
         return None
 
-    def of_memory(self, size_gib: float, *, apple: bool, laptop: bool) -> Name | None:
-        """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest."""
+    def of_memory(self, size_gib: float, *, apple: str, laptop: bool) -> Name | None:
+        """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest.
+
+        `apple` are the words for a Mac, empty for a card: chips first that a Mac Studio or a Mac mini has.
+        """
+        inside = {
+            machine.accelerator
+            for machine in self.catalog.machines()
+            if " " in apple and machine.name.lower().startswith(apple.removesuffix("s"))
+        }
         segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
         found = [
             device
@@ -276,6 +287,7 @@ class DeviceNames:
         ranked = sorted(
             found,
             key=lambda device: (
+                device.id not in inside,
                 device.vendor != "NVIDIA",
                 device.availability not in CURRENT,
                 segments.index(device.segment),

@@ -1,7 +1,7 @@
 """What a line says as fields of its question: an amount means another field where a model is trained."""
 
 from calc.lines.asking import MONEY, TIMES, TRAINED
-from calc.lines.layout import DEGREES, take_layout
+from calc.lines.layout import DEGREES, take_layout, take_link
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Chip, Reader
 from calc.planning.usual_engine import format_within
@@ -17,7 +17,7 @@ LONGEST_CONTEXT = 10 * 2**20  # tokens, of any model: more are of a job
 # The questions that have a field for what only some have one for: what a plan is asked to keep, or how a model runs.
 TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
-    | dict.fromkeys(("rents", "hours_a_day"), ("hardware",))
+    | {"price": ("models", "hardware", "cards"), "rents": ("hardware",), "hours_a_day": ("hardware", "power")}
     | {"requests_per_s": ("hardware", "speed")}
     | {"days": ("deadline",)}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
@@ -37,6 +37,7 @@ def take(reader: Reader, kind: str | None) -> None:
     """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
     training = kind in TRAINED
     take_layout(reader, kind)
+    take_link(reader, kind)
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
         if value == "qlora" and amount.field == "bits":  # a LoRA of four bits
@@ -55,7 +56,7 @@ def take(reader: Reader, kind: str | None) -> None:
             if reader.names.of_caches(str(chip.value)):
                 reader.line.claim(chip.start, chip.end)
                 reader.chips.append(chip._replace(field="kv_cache"))
-        elif chip.field in ALSO and not in_run(reader, chip, kind):
+        elif chip.field in ALSO and (kind or not reader.processor) and not in_run(reader, chip, kind):
             reader.give_back(chip)
 
 
@@ -87,7 +88,7 @@ def retake(reader: Reader, chip: Chip) -> None:
 def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | None, object]:
     """Return the field and the value of an amount: None for a word that only asks, empty for what has no field."""
     field, value = amount.field, amount.value
-    if field in ("asks", "trains", "nodes", *DEGREES):
+    if field in ("asks", "trains", "nodes", "at_once", *DEGREES):
         return None, None
     if field == "of":
         return (None if kind in ("limit", "longest") else ""), None

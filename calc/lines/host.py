@@ -50,6 +50,7 @@ PLACED = (
     ),
     ("gpu_layers", re.compile(rf"{NGL}|\b(\d{{1,3}}) layers on (?:the |my )?gpu\b")),
 )
+FAMILY = re.compile(r"\b(?:epyc|xeon|threadripper)\b")
 EPYC = re.compile(r"\bepyc\s*([79])\d\d([2-5])[pfx]?\b")  # the last digit is the generation
 
 
@@ -93,7 +94,8 @@ def read_bare(line: Line) -> tuple[int, int] | None:
 def read_processor(line: Line, names: Names) -> Name | None:
     """Return the host's processor, claimed, before its number is taken for one of tokens: i9-14900K.
 
-    An EPYC that is not known itself is taken for the one of its series, which has the same channels of memory.
+    An EPYC that is not known itself is taken for the one of its series, which has the same channels of memory; a series
+    alone for the newest usual one of it.
     """
     if found := next(names.listed(line, "processors", MOST_WORDS), None):
         return found
@@ -101,6 +103,11 @@ def read_processor(line: Line, names: Names) -> Name | None:
         if known := names.catalog.lookup("processors", f"EPYC {match[1]}00{match[2]}"):
             line.claim(*match.span())
             return Name(*match.span(), kind="processors", id=known)
+    for match in line.found(FAMILY):
+        family = [one for one in names.catalog.processors() if one.usual and match[0] in one.name.lower()]
+        if family:
+            line.claim(*match.span())
+            return Name(*match.span(), "processors", max(family, key=lambda one: one.released).id)
     return None
 
 

@@ -5,8 +5,10 @@ import math
 from calc.lines.parts import DIVIDED
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Reader
+from calc.lines.wording import NVLINK
 
 DEGREES = tuple(field for field, _ in DIVIDED)
+LINKED = ("fits", "speed", "cost", "training", "duration")  # questions whose answer says which link is counted
 LAID_OUT = ("fits", "speed", "cost", "limit", "training", "trained_on", "duration")  # questions of one layout
 
 
@@ -33,6 +35,13 @@ def take_layout(reader: Reader, kind: str | None) -> None:
     else:
         for amount in amounts.values():
             reader.line.release(amount.start, amount.end)
+
+
+def take_link(reader: Reader, kind: str | None) -> None:
+    """Claim the word for a link of several devices, of which the answer speaks: no scenario has a field for it."""
+    if kind in LINKED and (reader.count("accelerators") or 1) > 1:
+        for match in reader.line.found(NVLINK):
+            reader.line.claim(*match.span())
 
 
 def degree(amount: Quantity) -> int:

@@ -11,6 +11,7 @@ from calc.lines.parts import (
     COUNT,
     HOW_MANY,
     MOST,
+    NAME_OF_CARD,
     NO_DOLLARS,
     NO_NAME,
     NO_PEOPLE,
@@ -53,7 +54,7 @@ LOADS: tuple[Rule, ...] = (
     ("context_tokens", rf"(?:\bfull\s+|-)?{CONTEXT}{OF_CONTEXT}{COUNT}(?:\s*tokens?\b(?!\s*(?:/|per)))?", tokens),
     (
         "context_tokens",
-        rf"\b{COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
+        rf"\b(?!{NAME_OF_CARD}){COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
         tokens,
     ),
     ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),  # as llama.cpp's commands have it
@@ -84,7 +85,7 @@ LOADS: tuple[Rule, ...] = (
     ("sequences", rf"\b{NUMBER}\s*(?:{OF_REQUESTS}\s*)?{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     (
         "sequences",
-        rf"\b(?:concurren(?:cy|t)|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*{NUMBER}\b",
+        rf"\b(?:concurren(?:cy|t)|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*(?!{NAME_OF_CARD}){NUMBER}\b",
         plainly,
     ),
     ("sequence_slots", rf"-{{0,2}}\bmax[-_ ]num[-_ ]seqs\s*[=:]?\s*{NUMBER}\b", plainly),
@@ -118,4 +119,10 @@ LOADS: tuple[Rule, ...] = (
     ),
     ("of", r"\b(?:what|which)\s+(?:context|ctx)\b(?!\s+(?:window|length|size))", said("context_tokens")),
     ("of", r"(?<!full )\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
+    # How many, where no number is said.
+    (
+        "at_once",
+        rf"\b(?:concurrent|simultaneous)(?:ly)?\b(?!\s+(?:inference|serving)\b)(?:\s+{PEOPLE}\b)?",
+        said("sequences"),
+    ),
 )

@@ -12,7 +12,9 @@ from calc.units import GIB
 BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
 OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
 ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
-COUNT = re.compile(rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)")
+COUNT = re.compile(
+    rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)|(?<!\S)[x×](\d{{1,2}})(?=\s*(?:$|[,.?!]))"
+)
 
 ORDINALS = {"second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 ADDING = r"(?:add|gett?|buy)(?:ing)?"
@@ -65,12 +67,13 @@ def is_another(device: Name, line: Line, facts: Catalog) -> bool:
 
 
 def count_apart(line: Line) -> Count | None:
-    """Return how many devices a line says without their name, claimed: deepseek r1 on h200, 8 gpus."""
+    """Return how many devices a line says without their name, claimed: h200 for deepseek r1, 8 gpus; v100 70b x4."""
     match = next(line.found(COUNT), None)
     if match is None:
         return None
     line.claim(*match.span())
-    return Count(*match.span(), value=int(match[1]) if match[1].isdigit() else NUMBERS[match[1]])
+    number = match[1] or match[2]
+    return Count(*match.span(), value=int(number) if number.isdigit() else NUMBERS[number])
 
 
 def added(line: Line, count: Count | None) -> Count | None:

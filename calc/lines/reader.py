@@ -11,7 +11,19 @@ from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import added, count_apart, in_laptop, is_another, macs, of_size
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
-from calc.lines.wording import APPLE, BOUGHT, CACHES, EXTERNAL, LAPTOP, LM_STUDIO, MLX, OF_MACS
+from calc.lines.wording import (
+    APPLE,
+    BOUGHT,
+    CACHES,
+    DRAWS,
+    EXTERNAL,
+    LAPTOP,
+    LM_STUDIO,
+    MLX,
+    NOTHING,
+    OF_MACS,
+    OF_PRICES,
+)
 from calc.planning.fit import in_one_machine
 from calc.scenario.model import known_architecture
 from calc.units import GIB
@@ -41,6 +53,11 @@ class Reader:
         self.read_names_of_formats()
         self.processor = read_processor(self.line, self.names)
         self.amounts = list(quantities(self.line))
+        counted = any(amount.field in ("sequences", "of") for amount in self.amounts)
+        self.amounts = [
+            amount._replace(field="of") if amount.field == "at_once" and not counted else amount
+            for amount in self.amounts
+        ]
         self.wants = [amount for amount in self.amounts if amount.field == "asks"]
         self.read_program("engines", "engine")
         self.read_draft()
@@ -68,6 +85,12 @@ class Reader:
         value = self.value(field)
         assert value is None or isinstance(value, int)
         return value
+
+    def host_memory(self) -> int | None:
+        """Return the GiB of the host's memory: those said, or the most that its processor is sold with, soldered."""
+        said, processor = self.count("host_memory"), self.value("processor")
+        most = self.facts.processor(str(processor)).memory_most if said is None and processor else None
+        return most // GIB if most else said
 
     def writes(self) -> bool:
         """Return whether the line names a model that writes text."""
@@ -194,7 +217,7 @@ class Reader:
         laptop = None if apple or EXTERNAL.search(self.line.small) else LAPTOP.search(self.line.small)
         for match in self.line.found(OF_ALL if apple else MEMORY):
             size = float(match[1].replace(",", ""))
-            found = self.names.of_memory(size, apple=bool(apple), laptop=bool(laptop))
+            found = self.names.of_memory(size, apple=apple[0] if apple else "", laptop=bool(laptop))
             if found is None:
                 continue
             if laptop:
@@ -251,6 +274,17 @@ class Reader:
                 self.line.claim(part.start, part.end)
                 self.chips.append(Chip(part.start, part.end, "models", found))
                 return
+
+    def read_of_devices(self, kind: str) -> None:
+        """Take the words for power or prices, or the memory of a card that is looked for instead of one that has it."""
+        for match in self.line.found({"power": DRAWS, "prices": OF_PRICES}.get(kind, NOTHING)):
+            self.line.claim(*match.span())
+        if kind != "cards":
+            return
+        for place, chip in enumerate(self.chips):
+            if chip.field == "accelerator":
+                memory = round((self.facts.accelerator(str(chip.value)).quantity("memory") or 0) / GIB)
+                self.chips[place] = chip._replace(field="card_memory", value=memory, others=())
 
     def give_back(self, chip: Chip) -> None:
         """Note that a part is not understood after all."""

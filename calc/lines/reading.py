@@ -12,7 +12,7 @@ from calc.lines.layout import layout
 from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.lines.speeds import THROUGHPUT
-from calc.lines.wording import BEST, CARDS
+from calc.lines.wording import BEST, CARDS, PURPOSE
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL, USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
@@ -22,6 +22,7 @@ CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as
 SEQUENCE = 2048  # tokens of each that is tuned on
 MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on
 SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
+OF_DEVICES = ("power", "prices", "cards")  # which facts answer, and no scenario
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
 SHOWN = ("text_only", "videos")  # what a model that sees is shown
@@ -57,6 +58,8 @@ def read_single(text: object) -> dict[str, Any]:
             question = trainable(reader)
         elif kind in TRAINED:
             scenario = trained(reader, kind)
+        elif kind in OF_DEVICES:
+            reader.read_of_devices(kind)
         else:
             question = planned(reader, kind)
         if kind in ("limit", "longest") and scenario:
@@ -90,7 +93,8 @@ def lengths(reader: Reader) -> dict[str, object]:
     found = said(reader, LENGTHS)
     if not found:
         model = reader.value("model")
-        longest = known_architecture(reader.facts, str(model)).context_tokens if model else None
+        known = (known_architecture(reader.facts, str(model)), reader.facts.model(str(model))) if model else ()
+        longest = next((one.context_tokens for one in known if one.context_tokens), None)
         reader.taken["context_tokens"] = found["context_tokens"] = min(CONTEXT, longest or CONTEXT)
     return found
 
@@ -143,8 +147,10 @@ def beside(reader: Reader) -> dict[str, object]:
 def host(reader: Reader) -> dict[str, object]:
     """Return what a line says of the host."""
     found = said(reader, ("processor",))
-    if (memory := reader.count("host_memory")) is not None:
+    if (memory := reader.host_memory()) is not None:
         found["memory"] = memory * GIB
+        if reader.value("host_memory") is None:
+            reader.taken["host_memory"] = memory
     return {"host": found} if found else {}
 
 
@@ -219,6 +225,9 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     if kind == "models":
         question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader)
     question.setdefault("weights", "any")
+    if "model" not in question:  # the answer says that models are not ranked by what they are for
+        for match in reader.line.found(PURPOSE):
+            reader.line.claim(*match.span())
     fields = {"users": "sequences"} | {name: name for name in (*TIMES, "requests_per_s", "hours_a_day")}
     need = {name: reader.value(field) for name, field in fields.items()}
     question["need"] = wanted = {name: value for name, value in need.items() if value is not None}

@@ -53,4 +53,18 @@ SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b"
     r"|^(?!.*\b(?:what|which) (?:\w+ )?(?:models?|llms?)\b).*(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
+POWER = re.compile(
+    r"\bpower (?:draw|consumption|usage|supply|bills?)\b|\bwatts?\b|\bwattage\b|\bpsu\b|\belectric(?:ity)?\b"
+)
+DRAWS = re.compile(rf"{POWER.pattern}|\b(?:draws?|pulls?)\b")  # all of a line that asks for it
+OF_PRICES = re.compile(r"\b(?:prices?|pricing|rent|rental|rented|hour(?:ly)?|month(?:ly)?)\b")
+NOTHING = re.compile(r"(?!)")
+PRICED = re.compile(
+    r"^(?!.*\bbuy\b).*(?:\b(?:prices?|pricing|rent|rental|costs?)\b|\bhow much (?:is|are)\b(?! enough\b))"
+)  # and no choice between renting and buying
+WANTED_CARD = re.compile(
+    r"(?:\b(?:cheapest|best|fastest|which|what) |^)(?:(?:used|budget|nvidia|amd|consumer|\d+ ?gb(?: vram)?) )*"
+    r"(?:gpus?|(?:graphics )?cards?)\b"
+)  # of which only the memory is said
+NVLINK = re.compile(r"\bnv-?link(?:ed)?\b(?:\s+bridge\b)?")
 TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said

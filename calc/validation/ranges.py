@@ -9,7 +9,8 @@ Most rows have been looked at since they were taken in, and what they taught is 
 out. Some were written down before they were predicted, and what was predicted then was kept: widths are larger by as
 much as the errors of these are.
 
-The command writes them, and how many rows stand behind each bucket, into the catalogue.
+The command writes them, how many rows stand behind each bucket, and how many sources measured each model, into the
+catalogue.
 """
 
 import math
@@ -19,14 +20,20 @@ from functools import lru_cache
 from statistics import mean
 from typing import NamedTuple
 
+from calc.catalog import catalog
 from calc.catalog.entries import DATA
 from calc.validation.left_out import KINDS, OPEN, RANGED, kept
 from calc.validation.residuals import Residual
-from calc.validation.scores import median_size
+from calc.validation.scores import median_size, read_rows
 
 SHARE = 0.8
 DRAWN = 3  # sources that all engines together count, where one's width is drawn to theirs, and that no excess counts
-RANGES, MEASURED = DATA / "ranges.toml", DATA / "measured.toml"
+RANGES, MEASURED, MODELS = DATA / "ranges.toml", DATA / "measured.toml", DATA / "measured_models.toml"
+OF_MODELS = {
+    **dict.fromkeys(("community_speed", "inference_memory", "inference_speed"), ("arch_key", "source_key")),
+    "serving_runs": ("model", "source_key"),
+    **dict.fromkeys(("training_memory", "training_speed"), ("model", "source")),
+}  # files of rows, and the columns of their models and sources
 FIGURES = {"inference-speed": "speed", "inference-memory": "memory"}  # of a kind, in the catalogue; others as they are
 
 
@@ -196,10 +203,23 @@ def written_measured() -> str:
     return "\n".join(lines) + "\n"
 
 
+def written_models() -> str:
+    """Return the catalogue's file of how many sources measured each model, by the names that it lists."""
+    found: dict[str, set[str]] = {}
+    for name, (model, source) in OF_MODELS.items():
+        for row in read_rows(f"{name}.csv"):
+            if known := catalog().lookup("models", row[model]):
+                found.setdefault(known, set()).add(row[source])
+    lines = ["# Written by `python -m calc.validation.ranges`: how many sources have measurements of a model.", ""]
+    lines += [f'"{name}" = {{ sources = {len(sources)} }}' for name, sources in sorted(found.items())]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    """Write both files, and print the factors and what they cover."""
+    """Write the files, and print the factors and what they cover."""
     RANGES.write_text(written_ranges(), encoding="utf-8")
     MEASURED.write_text(written_measured(), encoding="utf-8")
+    MODELS.write_text(written_models(), encoding="utf-8")
     for kind in KINDS:
         residuals = kept(kind).residuals
         _, held, first = left_out(kind)

@@ -16,9 +16,11 @@ from calc.calculators.html import in_words
 from calc.calculators.line import answer_line, render_line
 from calc.calculators.line_cases import CALCULATOR_OF
 from calc.calculators.line_chips import CHOICES, render
+from calc.calculators.line_facts import sold
 from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
+from calc.planning.cost import rents
 from calc.units import show_count, show_gib
 
 ROWS = list(csv.DictReader((Path(__file__).parents[1] / "data" / "lines.csv").read_text(encoding="utf-8").splitlines()))
@@ -624,3 +626,77 @@ def test_devices_are_not_counted_in_another_format_than_is_said() -> None:
     """llama.cpp takes sixteen devices at most, which hold no 405B in 16 bit: fewer bits have a number of their own."""
     said = asked("how many 5090s for llama 3.1 405b")["status"]
     assert said.startswith("No number of them that was tried holds it as published, 12 in Q6_K. It does not fit")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("nvlink 2x3090 llama 70b", "NVLink 3 bridge is bought apart and is not counted: PCIe 4.0 x16 is."),
+        ("2x 4090 nvlink llama 70b q4", "GeForce RTX 4090 has no link of its own: PCIe 4.0 x16 is counted."),
+        ("8x h100 nvlink llama 405b fp8", "NVLink 4 joins them, and is counted."),
+    ],
+)
+def test_the_link_that_is_counted_is_said(line: str, said: str) -> None:
+    """No scenario has a field for it: the answer says what it takes, where a line speaks of one."""
+    found = asked(line)
+    assert said in found["status"] and said in plain(found["html"]) and "left out" not in found["html"]
+    assert said not in asked(line.replace("nvlink", ""))["status"]
+
+
+def test_what_a_board_is_sold_with_is_taken() -> None:
+    """A Raspberry Pi 5 has 16 GiB at most, as nobody can add any; what a line says is what it has."""
+    assert "of 16.00 GiB on a host with Raspberry Pi 5" in asked("raspberry pi 5 llama 3.2 3b")["status"]
+    assert "of 8.00 GiB on a host with Raspberry Pi 5" in asked("raspberry pi 5 8gb llama 3.2 3b")["status"]
+    assert read_line("raspberry pi 5 llama 3.2 3b")["taken"]["host_memory"] == 16  # type: ignore[index]
+
+
+def test_what_devices_draw_is_said() -> None:
+    """The boards' power, and what a month, of 365 days in twelve, costs at the catalogue's price of a kWh."""
+    tariff = next(price for price in catalog().prices("electricity") if price.per == "kWh")
+    watts = 2 * (catalog().accelerator("rtx-3090").quantity("power") or 0)
+    said = asked("electricity cost of running 2x3090 24/7")["status"]
+    assert f"2 × GeForce RTX 3090 draw {watts:,.0f} W at most" in said
+    assert f"{watts * 24 * 365 / 12 / 1000:,.0f} kWh a month, {watts * 730 / 1000 * tariff.each:.3g} USD" in said
+    half = asked("power draw of 2x3090, 8 hours a day")["status"]
+    assert f"Busy 8 hours a day it is {watts * 8 * 365 / 12 / 1000:,.0f} kWh" in half
+    assert "does not know what M4 Max" in asked("power consumption of m4 max")["status"]
+
+
+def test_a_card_is_looked_for_by_its_memory() -> None:
+    """The cheapest has the least price of all with as much memory; the best reads its memory fastest."""
+    priced = {device.name: price.each for device, price in sold(memory=24 * 2**30)}
+    cheapest, best = (asked(f"{word} gpu with 24gb vram") for word in ("cheapest", "best"))
+    assert f"is {min(priced, key=priced.__getitem__)}: " in cheapest["status"] and "left out" not in cheapest["html"]
+    fast = max(sold(memory=24 * 2**30), key=lambda card: card[0].quantity("bandwidth") or 0)
+    assert f"The fastest card with 24 GiB or more is {fast[0].name}: " in best["status"]
+
+
+def test_the_best_card_for_a_sum_says_in_what_respect() -> None:
+    """The one that reads its memory fastest stands before the largest model that the money runs."""
+    said = asked("best gpu under $3000")["status"]
+    fast = max(sold(price=3000), key=lambda card: card[0].quantity("bandwidth") or 0)
+    assert fast[0].name in said.partition("The largest")[0] and "The largest that so much money runs is" in said
+
+
+def test_what_devices_cost_is_said() -> None:
+    """Of each market the middle rent, and the newest price to buy, times the devices, with their days."""
+    device = catalog().accelerator("h200-sxm-141gb")
+    said = asked("8x h200 price")["status"]
+    for price in rents(catalog(), device):
+        assert f"{8 * price.each:.1f} USD an hour ({price.market}, {price.checked})" in said
+    assert rents(catalog(), device) and "no price of H200 SXM 141GB to buy" in said
+    assert "To buy: " in asked("how much is a 4090")["status"]
+
+
+def test_a_processor_that_is_known_is_not_called_unknown() -> None:
+    """Where the model is missing, what was understood of the host stays so."""
+    said = asked("ollama llama3 on cpu i7 12700k 32gb")["status"]
+    assert "Which model?" in said and "12700k" not in said
+
+
+@pytest.mark.parametrize("line", ["3090 ti vs 4090 power consumption", "h100 or h200 price"])
+def test_devices_are_compared_without_a_model(line: str) -> None:
+    """What facts answer stands one after the other, under the name of each device."""
+    found = asked(line)
+    assert found["ok"] and all(name in found["status"] for name in line.upper().split()[:1])
+    assert len(read_line(line)["sides"]) == 2  # type: ignore[arg-type]

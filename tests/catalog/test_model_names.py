@@ -17,7 +17,7 @@ from calc.catalog import catalog
         ("deepseek r1 distill 70b", "llama-3.3-70b"),
         ("llama 70b", "llama-3.3-70b"),
         ("70b", "llama-3.3-70b"),
-        ("8b", "qwen3-8b"),
+        ("8b", "llama-3.1-8b"),
         ("32b", "qwen3-32b"),
         ("gemma 27b", "gemma-3-27b"),
         ("mistral 24b", "mistral-small-3.2-24b"),
@@ -89,6 +89,15 @@ def test_what_is_no_count(written: str) -> None:
     with pytest.raises(ScenarioError) as error:
         estimate({"model": "llama-3.1-8b", "context_tokens": written})
     assert error.value.field == "context_tokens"
+
+
+def test_a_size_alone_is_a_model_that_many_measured() -> None:
+    """And no old one of a maker with many: more than half as many sources have measured it as any of that size."""
+    facts = catalog()
+    sources = {name: entry["sources"] for name, entry in facts.entries("measured_models").items()}
+    for size in ("3b", "8b", "12b", "13b", "20b", "24b", "70b", "80b", "120b", "1t"):
+        read = facts.model_names.read(size)
+        assert read and 2 * sources[read.id] > max(sources.get(other, 0) for other in (read.id, *read.others))
 
 
 def test_a_name_of_another_size_is_none() -> None:

@@ -108,6 +108,7 @@ PROCESSOR_FACTS: dict[str, FactRule] = {
     "memory_rate": ("bits_per_s", ("per-pin",), 1e9, 1e10),
     "clock": ("hertz", ("all cores",), 5e8, 6e9),
     "operations_per_clock": ("operations", ("8-bit, of a core",), 4, 4096),
+    "memory_most": ("bytes", ("soldered",), 2**30, 2**40),  # of what is sold with memory that nobody changes
     "power": ("watts", ("package",), 5, 5000),
 }
 PROCESSOR_VENDORS = ("AMD", "Ampere", "Broadcom", "Cix", "Intel")
@@ -213,6 +214,7 @@ PROCESSOR_RULES: Rules = {
     "memory_rate": (dict,),
     "clock": (dict,),
     "operations_per_clock": (dict,),
+    "memory_most?": (dict,),
     "power?": (dict,),
     "usual?": (bool,),
     "source": (str,),

@@ -212,6 +212,7 @@ COEFFICIENT_RULES: Rules = {
 }
 # Rows and sources of measurements of a bucket, by figure; and within which factors sources lay that were left out.
 BUCKET_RULES: Rules = {f"{figure}?": (list,) for figure in ("speed", "memory", "training-speed", "training-memory")}
+MEASURED_RULES: Rules = {"sources": (int,)}  # that measured a model
 RANGE_RULES: Rules = {
     "measured": (int, float),
     "not_measured": (int, float),

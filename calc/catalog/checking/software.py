@@ -12,6 +12,7 @@ from calc.catalog.checking.rules import (
     ERA_RULES,
     FORMAT_BOUNDS,
     FORMAT_RULES,
+    MEASURED_RULES,
     MIXTURE_RULES,
     PACKAGED_RULES,
     RANGE_RULES,
@@ -174,6 +175,13 @@ def check_bucket(check: Check, where: str, entry: Entry, _: Tables) -> None:
             whole = isinstance(counts, list) and len(counts) == 2 and all(type(count) is int for count in counts)
             if not (whole and isinstance(counts, list) and 10**5 >= counts[0] >= counts[1] >= 1):
                 check.problem(f"{where}.{figure}", f"must be rows and sources, not {counts!r:.40}")
+
+
+def check_measured(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check how many sources measured a model that there is."""
+    if check.fields(where, entry, MEASURED_RULES):
+        check.number(f"{where}.sources", entry["sources"], 1, 10_000)
+        check.choice(where, where.rpartition("[")[2].rstrip("]"), tables["models"])
 
 
 def check_range(check: Check, where: str, entry: Entry, _: Tables) -> None:

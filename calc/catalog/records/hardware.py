@@ -196,3 +196,9 @@ class Processor(NamedTuple):
     def rate(self) -> float:
         """Operations a second of all cores on 8-bit numbers."""
         return self.cores * float(self.facts["clock"].value) * float(self.facts["operations_per_clock"].value)
+
+    @property
+    def memory_most(self) -> int | None:
+        """Bytes of the largest of what it is sold with, where its memory is soldered; None where anybody adds some."""
+        fact = self.facts.get("memory_most")
+        return int(float(fact.value)) if fact else None

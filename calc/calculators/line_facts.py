@@ -1,0 +1,146 @@
+"""Answers to a question in one line from facts alone: what devices draw and cost, and which cards there are."""
+
+from typing import Any
+
+from calc.calculators.cost import CALCULATOR as COST
+from calc.calculators.html import element, searched, table, text
+from calc.calculators.line_link import every_field, link_to
+from calc.calculators.rendering import verdict_html
+from calc.calculators.sizes import size_gib
+from calc.catalog import catalog
+from calc.catalog.records import Accelerator, Price
+from calc.lines.device_names import NEAR
+from calc.lines.wording import BEST
+from calc.planning.cost import newest_electricity, purchase_today, rents
+from calc.planning.ownership import energy_cost, site_kwh
+from calc.planning.power import boards_watts
+from calc.units import GIB, show_count, show_gb_per_s, show_number
+
+Answer = tuple[str, str]  # HTML, and the same in a sentence
+Card = tuple[Accelerator, Price]
+DAYS_A_MONTH = 365 / 12
+OF_CARDS = ("consumer", "workstation", "data-center")  # segments of what is put into a computer
+LISTED = 10
+
+
+def said_in(reading: Any) -> dict[str, Any]:
+    """Return what a line gives its fields."""
+    return {chip["field"]: chip["value"] for chip in reading["chips"]}
+
+
+def power(reading: Any) -> Answer:
+    """Return what devices draw at most, and what that costs where they are busy all the time or so many hours a day."""
+    said = said_in(reading)
+    device, count = catalog().accelerator(said["accelerator"]), said.get("accelerators", 1)
+    each, tariff, hours = device.quantity("power"), newest_electricity(catalog()), said.get("hours_a_day", 24)
+    name = f"{show_count(count)} × {device.name}"
+    if each is None or tariff is None:
+        return unknown(f"The guide does not know what {device.name} draws.")
+    watts = boards_watts(count, each_w=each)
+    kwh = site_kwh(watts=watts, hours=hours * DAYS_A_MONTH)
+    cost = show_number(energy_cost(kwh, each_kwh=tariff.each))
+    draw = f"draw{'s' if count == 1 else ''} {show_count(round(watts))} W at most"
+    draws = f"{name} {draw}, without the rest of the computer."
+    at = f"{show_number(tariff.each)} {tariff.currency} a kWh ({tariff.region or tariff.seller}, {tariff.checked})"
+    month = f"Busy {hours:g} hours a day it is {show_count(round(kwh))} kWh a month,"
+    month = f"{month} {cost} {tariff.currency} at {at}."
+    link = link_to(COST, {"accelerator": device.id, "accelerators": str(count)}, every_field(COST))
+    return verdict_html(None, draws, month) + link, f"{draws} {month}"
+
+
+def prices(reading: Any) -> Answer:
+    """Return what devices cost to rent, on each market, and to buy, with the day of each price."""
+    said = said_in(reading)
+    device, count = catalog().accelerator(said["accelerator"]), said.get("accelerators", 1)
+    rented = [
+        f"{show_number(count * price.each)} {price.currency} an hour ({price.market or price.seller}, {price.checked})"
+        for price in rents(catalog(), device)
+    ]
+    bought = purchase_today(catalog(), device)
+    buy = f"{show_number(count * bought.each)} {bought.currency} ({bought.kind}, {bought.checked})" if bought else ""
+    name = f"{show_count(count)} × {device.name}"
+    if not rented and not buy:
+        return unknown(f"The catalogue has no price of {device.name}.")
+    first = f"{name} to rent: {', '.join(rented)}." if rented else f"The catalogue has no rent of {device.name}."
+    rest = f"To buy: {buy}." if buy else f"The catalogue has no price of {device.name} to buy."
+    link = link_to(COST, {"accelerator": device.id, "accelerators": str(count)}, every_field(COST))
+    return verdict_html(None, first, rest) + link, f"{first} {rest}"
+
+
+def unknown(sentence: str) -> Answer:
+    """Return that a fact is not in the catalogue."""
+    return verdict_html(None, "No answer:", sentence), sentence
+
+
+def sold(*, memory: float = 0, price: float | None = None) -> list[Card]:
+    """Return the cards that one can buy, the cheapest first, with so much memory (bytes) and for so many dollars."""
+    found = []
+    for device in catalog().accelerators():
+        asked = purchase_today(catalog(), device) if device.segment in OF_CARDS and is_card(device) else None
+        if asked is None or (price is not None and asked.each > price):
+            continue
+        if (device.quantity("memory") or 0) >= memory * (1 - NEAR):
+            found.append((device, asked))
+    return sorted(found, key=lambda card: card[1].each)
+
+
+def is_card(device: Accelerator) -> bool:
+    """Return whether a device is a whole card for a computer, as its maker made it: no chip of a laptop, no module."""
+    whole = device.text("form").startswith("PCIe") and not device.quantity("devices_per_package")
+    return whole and device.availability != "modified"
+
+
+def bandwidth(card: Card) -> float:
+    """Return how many bytes a second a card reads of its memory, which sets how fast a model writes."""
+    return card[0].quantity("bandwidth") or 0.0
+
+
+def named(card: Card) -> str:
+    """Return a card with its memory, how fast it reads that, and its price with its day."""
+    device, price = card
+    size, rate = f"{(device.quantity('memory') or 0) / GIB:g} GiB", show_gb_per_s(bandwidth(card))
+    return f"{device.name}: {size} at {rate}, {asked_for(price)} ({price.kind}, {price.checked})"
+
+
+def asked_for(price: Price) -> str:
+    """Return what one costs."""
+    return f"{show_number(price.each)} {price.currency}"
+
+
+def fastest(price: float) -> str:
+    """Return which card alone is the best for a sum and in what respect, in a sentence; empty where none is sold."""
+    cards = sold(price=price)
+    if not cards:
+        return ""
+    best = named(max(cards, key=bandwidth))
+    return f"The card that reads its memory fastest, and so writes fastest what it holds, is {best}."
+
+
+def cards(reading: Any) -> Answer:
+    """Return the cards with a memory that a line asks for, the cheapest first, or the fastest for the best."""
+    said = said_in(reading)
+    found = sold(memory=said["card_memory"] * GIB, price=said.get("price"))
+    size = f"{said['card_memory']} GiB or more"
+    if not found:
+        return unknown(f"The catalogue has no card of {size} that is sold for so much.")
+    best = BEST.search(reading["line"].lower())
+    ranked = sorted(found, key=bandwidth, reverse=True) if best else found
+    first = f"The {'fastest' if best else 'cheapest'} card with {size} is {named(ranked[0])}."
+    caption = f"Cards with {size}, the {'fastest' if best else 'cheapest'} first"
+    rest = "How fast a model writes follows from how fast a card reads its memory."
+    return verdict_html(None, first, rest) + listed(ranked[:LISTED], caption), f"{first} {rest}"
+
+
+def listed(ranked: list[Card], caption: str) -> str:
+    """Return cards as a table."""
+    rows = [
+        (
+            text(device.name),
+            size_gib(device.quantity("memory") or 0),
+            show_gb_per_s(device.quantity("bandwidth") or 0),
+            f"{show_count(device.quantity('power') or 0)} W",
+            f"{asked_for(price)} {element('small', f'{price.kind}, {price.checked}')}",
+        )
+        for device, price in ranked
+    ]
+    return searched(table(("Card", "Memory", "Reads", "Power", "To buy"), rows, caption=caption), "cards")
