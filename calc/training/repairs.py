@@ -139,7 +139,9 @@ def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> 
         return next((repair for change in changes if (repair := trial(change))), None)
     at = cache(lambda place: trial(changes[place]))
     last = len(changes) - 1
-    if at(0) or not at(last):
+    if not at(last):
+        return None
+    if at(0):
         return at(0)
     step = 1
     while step < last and not at(step):
