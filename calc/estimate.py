@@ -1,6 +1,7 @@
 """The door to every answer: a scenario in, a report out, both plain JSON values. Names are fixed by the contract."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.parameters import model_counts
@@ -169,15 +170,16 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
     from calc.planning.changes import Wanted  # what fits needs none
     from calc.planning.repairs import repairs
 
+    serving = question.serving()
     wanted = Wanted(
         facts=catalog(),
         demand=answer.demand,
         layout=question.layout,
         accelerator=question.accelerator,
-        serving=question.serving(),
+        serving=serving,
         runs=runs,
         fits=fits,
-        needed=devices if isinstance(devices := memory.get("devices_needed"), int) else None,
+        needed=least_devices(memory, serving),
         weights=sum(part.bytes for part in answer.parts if part.id == "weights"),
         held=sum(part.bytes for part in answer.parts if part.id in ("weights", "kv_cache")),
     )
@@ -193,6 +195,14 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
     every = (under_other(given, one) if one and is_decided_anew(one.change) else one for one in said)
     found = [repair for repair in every if repair is not None]
     return [repair._asdict() for repair in sorted(found, key=lambda repair: not repair.sure)]
+
+
+def least_devices(memory: Report, serving: "Serving | None") -> float:
+    """Return how many devices a report says are needed, infinitely many where it found none to be enough; else 1."""
+    devices = memory.get("devices_needed", 1)
+    if isinstance(devices, int):
+        return devices
+    return 1 if serving is not None and serving.placement.on_host else inf  # where none are looked for
 
 
 def as_asked(scenario: Scenario, repair: "Repair") -> "Repair | None":

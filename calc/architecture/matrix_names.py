@@ -1,6 +1,7 @@
 """The matrices of a model by the names that libraries give them, as adapters are attached to them."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from calc.architecture.layers import Architecture
 from calc.errors import ScenarioError, nearest
@@ -29,7 +30,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 
 
-def matrix_names(architecture: Architecture) -> dict[str, tuple[int, int]]:
+@lru_cache(maxsize=256)  # the same for all changes of a run
+def matrix_names(architecture: Architecture) -> Mapping[str, tuple[int, int]]:
     """Return the matrices of the layers by the last part of their names, each with its smallest sides."""
     names: dict[str, tuple[int, int]] = {}
     for kind in architecture.kinds:

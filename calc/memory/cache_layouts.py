@@ -58,33 +58,26 @@ def llama_cpp_window_cells(
 
 def llama_cpp_cache_bytes(
     *,
-    stage: Stage,
+    entries: tuple[tuple[TokenCache, int], ...],
     context_tokens: int,
     sequences: int,
     unified: bool,
     micro_batch_tokens: int,
-    key_format: NumberFormat,
-    value_format: NumberFormat,
-    tensor_parallel: int = 1,
 ) -> tuple[int, int]:
     """Return the bytes of llama.cpp's cache: of the layers that see everything, and of those with a window.
 
-    What is kept of an encoder's output has its own length, for each sequence.
+    `entries` are the kinds of caches, with the bytes of an entry in all of their layers. What is kept of an encoder's
+    output has its own length, for each sequence.
     """
     cells = llama_cpp_cells(context_tokens=context_tokens, sequences=sequences, unified=unified)
     streams = 1 if unified else sequences
     full = windowed = 0
-    for kind, count in stage.kind_counts():
-        for cache in kind.caches:
-            entry = entry_bytes(
-                cache=cache, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format
-            )
-            if cache.fixed_tokens is not None:
-                full += count * entry * sequences * cache.fixed_tokens
-                continue
-            if cache.window_tokens is None:
-                full += count * entry * (cells // cache.stride) * streams
-                continue
+    for cache, size in entries:
+        if cache.fixed_tokens is not None:
+            full += size * sequences * cache.fixed_tokens
+        elif cache.window_tokens is None:
+            full += size * (cells // cache.stride) * streams
+        else:
             kept = llama_cpp_window_cells(
                 window_tokens=cache.window_tokens,
                 micro_batch_tokens=micro_batch_tokens,
@@ -92,7 +85,7 @@ def llama_cpp_cache_bytes(
                 unified=unified,
                 cells=cells,
             )
-            windowed += count * entry * kept * streams
+            windowed += size * kept * streams
     return full, windowed
 
 

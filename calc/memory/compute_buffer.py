@@ -61,12 +61,11 @@ def micro_batch(case: Case) -> int:
     return case.batched_tokens or case.engine.whole("batched_tokens")
 
 
-def compute_buffer(case: Case) -> Amount:
+def compute_buffer(case: Case, slots: Slots) -> Amount:
     """Return the compute buffer of a device: its widest moment, and what a pipeline keeps of its inputs.
 
     Devices are no pipeline where layers or experts stand on the host. Source: llama.cpp, src/llama-context.cpp.
     """
-    slots = server_slots(case)
     tokens = min(micro_batch(case), slots.streams * stream_cells(slots))
     eager = case.attention == EAGER
     by_slot = bool(case.engine.values["outputs_by_slot"])

@@ -62,7 +62,7 @@ class Wanted(NamedTuple):
     serving: Serving | None
     runs: bool
     fits: bool  # so that it is tight, and other tight ones are no help
-    needed: int | None = None  # devices, at least, where that is known
+    needed: float = 1  # devices, at least, as far as is known; infinite where no number of them is enough
     weights: int = 0  # bytes of them on the fullest device, at least
     held: int = 0  # bytes of weights and caches there
 

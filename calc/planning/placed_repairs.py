@@ -138,13 +138,13 @@ def of_layers(wanted: Wanted) -> Iterator[Repair]:
 
 def of_devices(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over more devices of the kind, in numbers that machines and engines are made for."""
-    engine, now, least = wanted.engine, wanted.layout.devices, wanted.needed or 1
-    if not wanted.accelerator.sold_in_multiples:
+    engine, now = wanted.engine, wanted.layout.devices
+    if not wanted.accelerator.sold_in_multiples or wanted.needed > MOST_BUILT:
         return
     by_layers = engine is not None and engine.splits_layers
     demand = wanted.serving.in_pieces(wanted.demand) if wanted.serving else wanted.demand
     for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
-        found = best_layout(demand, count, engine) if count > now and count >= least else None
+        found = best_layout(demand, count, engine) if count > now and count >= wanted.needed else None
         if found is not None:
             change: dict[str, object] = {"accelerators": count, "parallelism": found._asdict()}
             left = wanted.trial(wanted.demand, found)

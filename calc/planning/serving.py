@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from calc.architecture.stages import Stage, stages
 from calc.catalog.records import Accelerator, Engine
-from calc.memory.budget import Demand, Layout, load_budget
+from calc.memory.budget import Demand, Layout
 from calc.memory.cache_store import HOST, CacheStore
 from calc.memory.context import context_bytes
 from calc.memory.correction import UNCORRECTED, Correction
@@ -18,7 +18,7 @@ from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
 from calc.performance.fabric import joined
 from calc.performance.speed import Last
 from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
-from calc.planning.layout import MOST_DEVICES, best_layout, candidates, distinct_stages, fullest, loads, tensor_degrees
+from calc.planning.layout import MOST_DEVICES, best_layout, candidates, distinct_stages, fullest, tensor_degrees
 
 if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
@@ -226,9 +226,13 @@ class Serving:
 
     def fits(self, demand: Demand, layout: Layout) -> bool:
         """Return whether a layout serves the demand."""
-        if self.overfull(demand, layout) or not self.fits_host(demand):
+        if not self.fits_host(demand):
             return False
-        return all(run(self.case(demand, layout, stage)).fits for stage in self.stages(demand, layout))
+        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
+        if any(map(is_overfull, cases)):
+            return False
+        cases.sort(key=lambda case: case.budget.held, reverse=True)  # what does not fit is soon seen
+        return all(run(case).fits for case in cases)
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
         """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
@@ -242,17 +246,6 @@ class Serving:
         near = [layout for layout in ways if joined(self.accelerator, ranks=layout.tensor).network is None]
         tried = near[: near.index(least)] if least in near else near
         return next((layout for layout in tried if self.fits(demand, layout)), least)
-
-    def overfull(self, demand: Demand, layout: Layout) -> bool:
-        """Return whether weights and cache alone are more than a device has, on a stage behind the first.
-
-        It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
-        """
-        if self.accelerator is None or layout.pipeline == 1 or self.placement.on_host or self.devices:
-            return False
-        capacity = self.accelerator.capacity_bytes
-        budgets = (load_budget(demand=demand, load=load, layout=layout) for load in loads(demand, layout)[1:])
-        return any(budget.weights + budget.kv_cache > capacity for budget in budgets)
 
     def devices_needed(self, demand: Demand, asked: Layout, *, fits: bool) -> Layout | None:
         """Return the layout of the fewest devices that serve the demand; None if `MOST_DEVICES` do not.
@@ -294,3 +287,13 @@ class Serving:
         each = runtime.bytes_of(*CACHES) // case.sequences
         least = demand.sequences if layout == alone and missing(demand.sequences) <= 0 else 1
         return most_that_fit(missing, 0, least, MOST_SEQUENCES - 1, each=each)
+
+
+def is_overfull(case: Case) -> bool:
+    """Return whether weights and cache alone are more than a device has, on a stage behind the first.
+
+    It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
+    """
+    if case.visible is None or case.stage.is_first or case.placement.on_host:
+        return False
+    return case.budget.weights + case.budget.kv_cache > case.visible

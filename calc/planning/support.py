@@ -3,6 +3,7 @@
 Facts are those of the engines' own tables and code. What none of them says is not known, which is no yes.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -192,7 +193,7 @@ def known_runs(
     return Runs(True, tuple(stated[YES]), on_device)
 
 
-def stated_of(known: list[Support], about: str, names: tuple[str, ...], place: Place | None) -> list[Support]:
+def stated_of(known: Sequence[Support], about: str, names: tuple[str, ...], place: Place | None) -> list[Support]:
     """Return the closest fact on each of the names, where there is one."""
     found = (closest([item for item in known if item.about == about and name in item.names], place) for name in names)
     return [fact for fact in dict.fromkeys(found) if fact is not None]
@@ -220,7 +221,7 @@ def what_trains(
     takes on that device, which runs.
     """
     place = place_of(device)
-    known = [fact for name in built_on(framework, facts) for fact in facts.support(name) if fact.holds_in("")]
+    known = of_framework(framework, facts)
     found = [closest([fact for fact in known if fact.about == DEVICE], place)] if place else []
     found += stated_of(known, FORMAT, (base,), place)
     found += stated_of(known, PRECISION, (precision,) if precision else (), place)
@@ -237,14 +238,15 @@ def what_trains(
 
 def trains_in(precision: str, *, facts: Catalog, framework: str | None, device: Accelerator) -> bool:
     """Return whether nothing is said against a framework's training in a precision on a device."""
-    known = [fact for name in built_on(framework, facts) for fact in facts.support(name) if fact.holds_in("")]
+    known = of_framework(framework, facts)
     return not any(fact and fact.runs != YES for fact in stated_of(known, PRECISION, (precision,), place_of(device)))
 
 
-def built_on(framework: str | None, facts: Catalog) -> list[str]:
-    """Return the names under which facts on a framework stand: its own, those that it follows, and all frameworks'."""
+@lru_cache(maxsize=64)
+def of_framework(framework: str | None, facts: Catalog) -> tuple[Support, ...]:
+    """Return the facts on a framework, on those that it follows, and on all frameworks."""
     names: list[str] = []
     while framework is not None:
         names.append(framework)
         framework = facts.framework(framework).follows
-    return [*names, TRAINING]
+    return tuple(fact for name in (*names, TRAINING) for fact in facts.support(name) if fact.holds_in(""))

@@ -23,7 +23,7 @@ def fullest(plan: Plan) -> tuple[Timeline, list[Timeline]]:
 
 
 def fullest_within(plan: Plan, capacity_bytes: int) -> tuple[Timeline, list[Timeline]] | None:
-    """Return the same, None where what stays on a device through a step is too much by itself."""
+    """Return the same, None where it is soon seen that a device of such a capacity does not hold it."""
     found = timelines(plan, plan.stages, most_bytes=capacity_bytes)
     return (max(found, key=lambda timeline: timeline.peak.total), found) if found else None
 

@@ -1,6 +1,7 @@
 """Reading which matrices have adapters, under the names that libraries give them."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from calc.architecture.layers import Architecture
 from calc.architecture.matrix_names import ALIASES, ALL_LINEAR, matrix_names, read_targets
@@ -62,16 +63,17 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
     return adapters
 
 
-def adapted_matrices(architecture: Architecture, adapters: Adapters) -> list[tuple[int, int, int]]:
+@lru_cache(maxsize=256)  # the same for most changes of a run
+def adapted_matrices(architecture: Architecture, adapters: Adapters) -> tuple[tuple[int, int, int], ...]:
     """Return the matrices that have adapters: how many are alike, and the rows and columns of each."""
-    return [
-        (layers * tensor.copies, *tensor.shape)
+    return tuple(
+        (layers * tensor.copies, tensor.shape[0], tensor.shape[1])
         for kind, layers in architecture.kind_counts()
         for tensor in kind.tensors
         if len(tensor.shape) == 2
         and tensor.name.endswith(".weight")
         and adapters.covers(tensor.name.removesuffix(".weight"))
-    ]
+    )
 
 
 def read_saved(value: object, architecture: Architecture) -> tuple[str, ...]:

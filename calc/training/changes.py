@@ -38,6 +38,9 @@ PASSING = {
 }
 # Changes that leave each device the weights that it has, though not what stands beside them.
 BESIDE_WEIGHTS = PASSING | {"8-bit", "paged", "in-backward", "offload-optimizer"}
+# Changes of what stays through a step: layers keep as much, unless sharding lets them work in another type.
+STAYING = {"8-bit", "paged", "in-backward", "offload-optimizer", "offload-parameters"}
+DIVIDING = {"sharding", "devices"}
 
 AWAY = ("paged", "offload-activations", "offload-optimizer", "offload-parameters")  # to the host's memory
 
@@ -60,6 +63,7 @@ class Size(NamedTuple):
     device: int
     sure: int
     host: int
+    passing: int  # activations and logits at their widest there, which no change of what stays lessens
 
     def least(self, *, surely: bool) -> int:
         """Return the bytes of a device on which the run fits, or surely does."""
@@ -75,7 +79,7 @@ def sized(plan: Plan, found: tuple[Timeline, list[Timeline]], facts: Catalog) ->
     """Return what a plan takes, of which `fullest` found the steps."""
     device = device_total(plan, found[0], facts)
     sure = sure_bytes(needed_bytes=device.typical, upper_bytes=device.high - device.typical)
-    return Size(device.typical, sure, hosted_bytes(plan, found[1]))
+    return Size(device.typical, sure, hosted_bytes(plan, found[1]), passing=found[0].widest_pass)
 
 
 def candidates(

@@ -13,16 +13,18 @@ from typing import NamedTuple
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError
 from calc.memory.training.device import Device
-from calc.memory.training.plan import Plan
+from calc.memory.training.plan import PARAMETERS, Plan
 from calc.planning.fit import most_that_fit
 from calc.planning.training_fit import fullest, fullest_within
 from calc.training.changes import (
     BESIDE_WEIGHTS,
+    DIVIDING,
     HARDWARE,
     PASSING,
     PRICES,
     QUALITY,
     SEQUENCE_STEP,
+    STAYING,
     Change,
     Scenario,
     Size,
@@ -106,7 +108,7 @@ def repairs_of(scenario: Scenario, plan: Plan, capacity: int, size: Size, *, fin
         return repair if repair and repair.sure else None
 
     every = candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning)
-    useless = beside_the_point(plan._replace(micro_batch=1), capacity)
+    useless = beside_the_point(plan, capacity, size.passing)
     every = (change for change in every if change.id not in useless)
     kinds = [list(alike) for _, alike in groupby(every, key=lambda change: change.id)]
     tight = size.device <= capacity  # so that what leaves it so is no help
@@ -115,12 +117,20 @@ def repairs_of(scenario: Scenario, plan: Plan, capacity: int, size: Size, *, fin
     return sorted(listed, key=lambda repair: (not repair.sure, repair.change.level, devices_of(repair)))
 
 
-def beside_the_point(plan: Plan, capacity: int) -> Set[str]:
-    """Return the ids of changes that leave alone what is too much by itself: the weights, or all that stays."""
-    static = Device(plan, plan.stages[0], 0).static
+def beside_the_point(plan: Plan, capacity: int, passing: int) -> Set[str]:
+    """Return the ids of changes that leave alone what is too much by itself.
+
+    That is the weights, or all that stays, or of what comes and goes as much as is `passing` at once.
+    """
+    static = Device(plan._replace(micro_batch=1), plan.stages[0], 0).static
     if static["weights"] > capacity:
         return BESIDE_WEIGHTS
-    return PASSING if sum(static.values()) > capacity else frozenset()
+    if sum(static.values()) > capacity:
+        return PASSING
+    if passing <= capacity:
+        return frozenset()
+    sharded = plan._replace(stage_of_zero=PARAMETERS)
+    return STAYING | DIVIDING if sharded.numerics == plan.numerics else STAYING
 
 
 def effect(change: Change, *, before: Size, after: Size, capacity: int) -> Repair:
@@ -139,7 +149,9 @@ def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> 
         return next((repair for change in changes if (repair := trial(change))), None)
     at = cache(lambda place: trial(changes[place]))
     last = len(changes) - 1
-    if at(0) or not at(last):
+    if not at(last):
+        return None
+    if at(0):
         return at(0)
     step = 1
     while step < last and not at(step):

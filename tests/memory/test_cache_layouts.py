@@ -17,7 +17,7 @@ from calc.memory.cache_layouts import (
     llama_cpp_state_bytes,
     vllm_pages,
 )
-from calc.memory.kv_cache import expanded_cache
+from calc.memory.kv_cache import expanded_cache, stage_entries
 from calc.scenario.model import known_architecture
 from tests.known import load, parameter_rows
 
@@ -50,6 +50,12 @@ def stage_of(row: dict[str, Any]) -> Stage:
     return stages(architecture_of(row), 1)[0]
 
 
+def entries_of(stage: Stage, keys: str = "fp16", values: str = "fp16") -> Any:
+    """Return the kinds of caches of a stage, with the bytes of an entry in all of their layers."""
+    formats = {"key_format": catalog().number_format(keys), "value_format": catalog().number_format(values)}
+    return stage_entries(stage=stage, tensor_parallel=1, **formats)
+
+
 def digits(row: dict[str, Any]) -> float:
     """Return half of the last digit that was printed, in bytes."""
     return 0.5 * 10 ** -len(row["measured"].partition(".")[2]) * UNITS[row["unit"]]
@@ -67,13 +73,11 @@ def test_llama_cpp_and_its_fork_allocate_what_they_print(row: dict[str, Any]) ->
         found = llama_cpp_state_bytes(stage=stage_of(row), sequences=row["sequences"])
     else:
         full, windowed = llama_cpp_cache_bytes(
-            stage=stage_of(row),
+            entries=entries_of(stage_of(row), row["keys"], row["values"]),
             context_tokens=row["context_tokens"],
             sequences=row["sequences"],
             unified=row.get("unified", True),
             micro_batch_tokens=row.get("micro_batch_tokens", 512),
-            key_format=catalog().number_format(row["keys"]),
-            value_format=catalog().number_format(row["values"]),
         )
         found = {"kv_full_attn_layers": full, "kv_swa_layers": windowed, "kv_total": full + windowed}[row["kind"]]
     assert found == pytest.approx(printed, abs=1.01 * digits(row))
@@ -121,30 +125,25 @@ def test_llama_cpp_never_has_less_than_the_tokens_need(
     row: dict[str, Any], context: int, sequences: int, unified: bool, batch: int
 ) -> None:
     """Padding adds cells, a sliding cache is never larger than a full one, and more context never needs less."""
-    fp16 = catalog().number_format("fp16")
 
     def allocated(tokens: int) -> tuple[int, int]:
         return llama_cpp_cache_bytes(
-            stage=stage_of(row),
+            entries=entries_of(stage_of(row)),
             context_tokens=tokens,
             sequences=sequences,
             unified=unified,
             micro_batch_tokens=batch,
-            key_format=fp16,
-            value_format=fp16,
         )
 
     full, windowed = allocated(context)
     assert all(more >= less for more, less in zip(allocated(context + 256), (full, windowed), strict=True))
     whole = architecture_of(row | {"form": "plain, windows ignored"})
     everything, none = llama_cpp_cache_bytes(
-        stage=stages(whole, 1)[0],
+        entries=entries_of(stages(whole, 1)[0]),
         context_tokens=context,
         sequences=sequences,
         unified=unified,
         micro_batch_tokens=batch,
-        key_format=fp16,
-        value_format=fp16,
     )
     assert none == 0
     if row["form"] == "plain":

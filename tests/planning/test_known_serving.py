@@ -9,13 +9,13 @@ import pytest
 from calc import estimate
 from calc.catalog import catalog
 from calc.memory.budget import Layout
-from calc.memory.placement import ON_DEVICES
 from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, Traffic
 from calc.performance.load import Load, State
 from calc.performance.pass_times import PassTime
 from calc.performance.server import Begun, Run, Served, Server
-from calc.planning import serving, serving_arrivals, serving_report, serving_run
+from calc.planning import serving_arrivals, serving_report, serving_run
 from calc.planning.served import serve
+from calc.planning.serving import is_overfull
 from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rate, knee, knee_step
 from calc.planning.serving_burst import burst_figures, burst_steps
 from calc.planning.serving_load import Server as LoadedServer
@@ -433,27 +433,16 @@ def test_arrivals_of_two_lengths_are_bounded_by_the_cache() -> None:
     assert few["speed"]["running_sequences"] <= 2
 
 
-def test_what_stays_is_more_than_a_device_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stays_is_more_than_a_device_has() -> None:
     """Weights and cache of a stage behind the first, 60 and 40 bytes, are too much for a device of 99 bytes."""
-    sizes = {"first": (500, 500), "second": (60, 40), "third": (70, 29)}
-    monkeypatch.setattr(serving, "loads", lambda *_: list(sizes))
 
-    def budget(load: str, **_: object) -> Any:
-        return SimpleNamespace(weights=sizes[load][0], kv_cache=sizes[load][1])
+    def of(visible: int | None, *, first: bool = False, on_host: bool = False) -> Any:
+        budget, placement = SimpleNamespace(weights=60, kv_cache=40), SimpleNamespace(on_host=on_host)
+        stage = SimpleNamespace(is_first=first)
+        return SimpleNamespace(visible=visible, budget=budget, placement=placement, stage=stage)
 
-    monkeypatch.setattr(serving, "load_budget", budget)
-    demand: Any = None
-
-    def of(capacity: int, **more: Any) -> Any:
-        fields = {"accelerator": SimpleNamespace(capacity_bytes=capacity), "devices": (), "placement": ON_DEVICES}
-        return SimpleNamespace(**{**fields, **more})
-
-    two, one = Layout(pipeline=2), Layout(tensor=2)
-    overfull = serving.Serving.overfull
-    assert overfull(of(99), demand, two) and not overfull(of(100), demand, two)
-    assert not overfull(of(99), demand, one)
-    for more in ({"accelerator": None}, {"devices": (1, 2)}, {"placement": SimpleNamespace(on_host=True)}):
-        assert not overfull(of(99, **more), demand, two)
+    assert is_overfull(of(99)) and not is_overfull(of(100))
+    assert not any(map(is_overfull, (of(99, first=True), of(99, on_host=True), of(None))))
 
 
 def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Every change that is offered was computed: made, it fits by as much as it says, and runs."""
 
 import time
+from math import inf
 from types import MethodType, SimpleNamespace
 from typing import Any
 
@@ -333,9 +334,8 @@ def wanted_of(case: dict[str, Any]) -> Wanted:
     """Return what a case wants of a device that it does not fit, and how many devices are known to be needed."""
     asked, facts, needed = read_question(case), catalog(), estimate(case, repairs=False)["memory"]["devices_needed"]
     assert asked.accelerator
-    return Wanted(
-        facts, asked.demand, asked.layout, asked.accelerator, asked.serving(), runs=True, fits=False, needed=needed
-    )
+    wanted = Wanted(facts, asked.demand, asked.layout, asked.accelerator, asked.serving(), runs=True, fits=False)
+    return wanted._replace(needed=needed or inf)
 
 
 @pytest.mark.parametrize("engine", ["none", "vllm", "llama.cpp", "transformers"])
@@ -345,7 +345,7 @@ def test_the_search_for_hardware_leaves_nothing_out(engine: str, devices: int, m
     """Devices are the fewest, and others the smallest, that a search through all of them finds."""
     case = {"model": model, "weights": "bf16", "engine": engine, "accelerator": "rtx-a6000", "accelerators": devices}
     wanted = wanted_of({**case, "sequences": sequences, "context_tokens": 8192})
-    assert next(of_devices(wanted), None) == next(of_devices(wanted._replace(needed=None)), None)
+    assert next(of_devices(wanted), None) == next(of_devices(wanted._replace(needed=1)), None)
     device = wanted.accelerator
     larger = sorted(
         (

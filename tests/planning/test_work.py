@@ -29,9 +29,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         found["serving"] += 1
         return fullest(self, demand, layout)
 
-    def of_training(self: Step) -> Timeline:
+    def of_training(self: Step, most_bytes: float) -> Timeline | None:
         found["training"] += 1
-        return walk(self)
+        return walk(self, most_bytes)
 
     monkeypatch.setattr(Serving, "fullest", of_serving)
     monkeypatch.setattr(Step, "walk", of_training)

@@ -65,12 +65,12 @@ def test_a_checkpoint_of_adapters_leaves_the_model_out() -> None:
 def test_adapted_matrices_by_hand() -> None:
     """Llama 2 7B has 32 query matrices of 4,096 × 4,096, and as many of the MLP that are 11,008 wide."""
     architecture = known_architecture(catalog(), "llama-2-7b")
-    assert adapted_matrices(architecture, Adapters(8, ("q_proj",))) == [(32, 4096, 4096)]
+    assert adapted_matrices(architecture, Adapters(8, ("q_proj",))) == ((32, 4096, 4096),)
     both = Adapters(8, ("up_proj", "down_proj"))
-    assert adapted_matrices(architecture, both) == [(32, 11008, 4096), (32, 4096, 11008)]
+    assert adapted_matrices(architecture, both) == ((32, 11008, 4096), (32, 4096, 11008))
     mixture = known_architecture(catalog(), "qwen3-30b-a3b")
-    assert adapted_matrices(mixture, both) == [(48 * 128, 768, 2048), (48 * 128, 2048, 768)]
-    assert adapted_matrices(mixture, both._replace(experts=False)) == []
+    assert adapted_matrices(mixture, both) == ((48 * 128, 768, 2048), (48 * 128, 2048, 768))
+    assert adapted_matrices(mixture, both._replace(experts=False)) == ()
 
 
 def test_what_a_layer_keeps_of_a_token_is_the_same_for_any_batch() -> None:

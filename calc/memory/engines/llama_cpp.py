@@ -25,7 +25,7 @@ def llama_cpp(case: Case) -> Runtime:
     state = llama_cpp_state_bytes(stage=case.stage, sequences=slots.sequences, tensor_parallel=case.layout.tensor)
     weights = case.once("weights", device_weights)
     amounts = held_amounts(case, weights=weights, cache=cell_bytes(case, slots), state=state)
-    amounts += corrected(case, [compute_buffer(case)])
+    amounts += corrected(case, [compute_buffer(case, slots)])
     if case.placement.alone:
         needed = sum(amount.bytes for amount in amounts)
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
@@ -115,13 +115,10 @@ def cell_bytes(case: Case, slots: Slots) -> int:
     """Return the cache of all cells; layers with a window have cells for the window and a micro-batch."""
     return sum(
         llama_cpp_cache_bytes(
-            stage=case.stage,
+            entries=case.load.entries,
             context_tokens=slots.context,
             sequences=slots.sequences,
             unified=slots.unified,
             micro_batch_tokens=micro_batch(case),
-            key_format=case.demand.keys,
-            value_format=case.demand.values,
-            tensor_parallel=case.layout.tensor,
         )
     )

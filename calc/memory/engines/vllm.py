@@ -251,9 +251,9 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
         ("step", sequences),
         lambda case: StepAmounts(
             corrected(case, profile_amounts(case, sequences)),
-            corrected(case, links_amounts(case)),
+            case.once("links", lambda case: corrected(case, links_amounts(case))),
             corrected(case, [graph_amount(case, sequences)])[0],
-            corrected(case, [driver_amount(case)])[0],
+            case.once("driver", lambda case: corrected(case, [driver_amount(case)])[0]),
         ),
     )
 

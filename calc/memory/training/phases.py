@@ -1,6 +1,7 @@
 """The phases of a training step: what is alive at the widest moment of each, so that the peak is found, not summed."""
 
 from itertools import accumulate
+from math import inf
 from operator import add
 
 from calc.architecture.stages import Stage
@@ -36,9 +37,15 @@ class Step(Device):
         """Whether what layers keep goes to the host's memory."""
         return "activations" in self.plan.offload
 
-    def walk(self) -> Timeline:
-        """Note the widest moment of each phase and return the timeline."""
+    def walk(self, most_bytes: float = inf) -> Timeline | None:
+        """Note the widest moment of each phase and return the timeline.
+
+        None where what stays through the step is more than `most_bytes`, or with it what the forward pass has: what
+        follows need not be known then.
+        """
         plan, stage = self.plan, self.stage
+        if sum(self.static.values()) > most_bytes:
+            return None
         held = held_micro_batches(
             position=self.position,
             pipeline=plan.layout.pipeline,
@@ -50,6 +57,8 @@ class Step(Device):
             self.earlier = sum(self.of_each([unit.outliving for unit in self.layers]))
         if self.pattern:
             self.forward_moment(alive)
+            if self.moments[-1].total > most_bytes:
+                return None
         done = self.head_moments(alive[-1]) if stage.is_last else 0
         done += self.inventory.shared.gradient_bytes  # begun by the last layer that uses it, whole after the first
         done = self.backward_moments(alive, done)
@@ -267,8 +276,8 @@ def stays_bytes(plan: Plan, stage: Stage) -> int:
     return sum(Device(plan, stage, 0).static.values())
 
 
-def timelines(plan: Plan, every: list[Stage], most_bytes: int | None = None) -> list[Timeline]:
-    """Return the step on a device of each pipeline stage, none where what stays on one is more than `most_bytes`.
+def timelines(plan: Plan, every: list[Stage], most_bytes: float = inf) -> list[Timeline]:
+    """Return the step on a device of each pipeline stage, none where one is soon seen to need more than `most_bytes`.
 
     A stage with the same layers as an earlier one holds no more micro-batches, so the earlier one's stands for it.
     """
@@ -278,9 +287,9 @@ def timelines(plan: Plan, every: list[Stage], most_bytes: int | None = None) -> 
         inside = tuple((id(kind), count) for kind, count in stage.kind_counts())
         key = (stage.is_first, stage.is_last, inside)
         if key not in found:
-            step = Step(plan, stage, position)
-            if most_bytes is not None and sum(step.static.values()) > most_bytes:
+            timeline = Step(plan, stage, position).walk(most_bytes)
+            if timeline is None:
                 return []
-            found[key] = step.walk()
+            found[key] = timeline
         result.append(found[key])
     return result
