@@ -89,7 +89,7 @@ def set_up() -> None:
     """Make or refresh the Python environment, node's packages and the browser runtime."""
     lock = "requirements.lock"
     stamp = done_before(VENV, Path(lock), sys.version, str(ROOT))
-    if stamp:
+    if stamp and not VENV.is_symlink():  # that of another checkout is not this one's to clear
         print(f"guide.py: making {VENV.name} with {lock}", flush=True)
         if not importlib.util.find_spec("ensurepip"):  # Debian keeps it in a package of its own
             apt_get(f"python{sys.version_info[0]}.{sys.version_info[1]}-venv")
