@@ -20,7 +20,7 @@ from calc.lines.comparing import read_line
 from calc.lines.line import LONGEST
 from calc.lines.reading import OF_DEVICES
 from calc.lines.settling import ON_HOST
-from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, NVLINK, TUNED
+from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, NVLINK, POWER, TUNED
 from calc.performance.fabric import own_link, usual_link
 from calc.planner.steps import Steps, finished
 from calc.units import show_count, show_dollars
@@ -122,7 +122,7 @@ def comparing(reading: Any) -> Steps[Settled]:
             answers.append((html, status))
         return *line_sides.one_by_one(reading, answers), {}
     said = [
-        " ".join(filter(None, (sentence(case, sides[0]["asks"]), words_of(case), joined_by(reading, case))))
+        " ".join(filter(None, (sentence(case, sides[0]["asks"]), words_of(case), *beside(reading, case))))
         for case in cases
     ]
     pinned = [Pinned(case.calculator, case.values, case.report) for case in cases]
@@ -147,9 +147,24 @@ def calculated(reading: Any) -> Settled:
         html = verdict_html(None, status, "") + html
     if case.report["scenario"].get("workload") == "training" and (tuning := TUNED.search(reading["line"].lower())):
         words = f"{words} {PLAIN_RUN.format(tuning[0].upper())}".strip()
-    words = f"{words} {joined_by(reading, case)}".strip()
+    words = " ".join(filter(None, (words, *beside(reading, case))))
     verdict, end, rest = html.partition("</p>")
     return verdict + end + noted(case, words) + link + rest, f"{status} {words}".strip(), found
+
+
+def beside(reading: Any, case: Worked) -> tuple[str, str]:
+    """Return what a line asks beside its question and the calculator does not say: the link, and what devices draw."""
+    return joined_by(reading, case), drawn_by(reading, case)
+
+
+def drawn_by(reading: Any, case: Worked) -> str:
+    """Return what a case's devices draw and what a month of it costs, where a line asks for it; else nothing."""
+    scenario = case.report["scenario"]
+    if not POWER.search(reading["line"].lower()) or not isinstance(scenario.get("accelerator"), str):
+        return ""
+    from calc.calculators import line_facts  # few ask for it
+
+    return " ".join(line_facts.drawn(scenario["accelerator"], scenario.get("accelerators", 1), hours=24)).strip()
 
 
 def joined_by(reading: Any, case: Worked) -> str:

@@ -31,21 +31,30 @@ def said_in(reading: Any) -> dict[str, Any]:
 def power(reading: Any) -> Answer:
     """Return what devices draw at most, and what that costs where they are busy all the time or so many hours a day."""
     said = said_in(reading)
-    device, count = catalog().accelerator(said["accelerator"]), said.get("accelerators", 1)
-    each, tariff, hours = device.quantity("power"), newest_electricity(catalog()), said.get("hours_a_day", 24)
-    name = f"{show_count(count)} × {device.name}"
+    device, count = said["accelerator"], said.get("accelerators", 1)
+    draws, month = drawn(device, count, hours=said.get("hours_a_day", 24))
+    if not month:
+        return unknown(draws)
+    link = link_to(COST, {"accelerator": device, "accelerators": str(count)}, every_field(COST))
+    return verdict_html(None, draws, month) + link, f"{draws} {month}"
+
+
+def drawn(device_id: str, count: int, *, hours: float) -> tuple[str, str]:
+    """Return what devices draw, and what a month of so many busy hours a day costs, in a sentence each."""
+    device = catalog().accelerator(device_id)
+    each, tariff = device.quantity("power"), newest_electricity(catalog())
     if each is None or tariff is None:
-        return unknown(f"The guide does not know what {device.name} draws.")
+        return f"The guide does not know what {device.name} draws.", ""
     watts = boards_watts(count, each_w=each)
     kwh = site_kwh(watts=watts, hours=hours * DAYS_A_MONTH)
     cost = show_number(energy_cost(kwh, each_kwh=tariff.each))
     draw = f"draw{'s' if count == 1 else ''} {show_count(round(watts))} W at most"
-    draws = f"{name} {draw}, without the rest of the computer."
     at = f"{show_number(tariff.each)} {tariff.currency} a kWh ({tariff.region or tariff.seller}, {tariff.checked})"
     month = f"Busy {hours:g} hours a day it is {show_count(round(kwh))} kWh a month,"
-    month = f"{month} {cost} {tariff.currency} at {at}."
-    link = link_to(COST, {"accelerator": device.id, "accelerators": str(count)}, every_field(COST))
-    return verdict_html(None, draws, month) + link, f"{draws} {month}"
+    return (
+        f"{show_count(count)} × {device.name} {draw}, without the rest of the computer.",
+        f"{month} {cost} {tariff.currency} at {at}.",
+    )
 
 
 def prices(reading: Any) -> Answer:

@@ -133,9 +133,15 @@ class ModelNames:
 
         A size alone means one that many run, which its maker's number of models does not say.
         """
-        sources = {entry_id: self.measured.get(entry_id, {}).get("sources", 0) for entry_id in entry_ids}
-        most = max(map(int, map(str, sources.values())), default=0)
-        return frozenset(entry_id for entry_id, count in sources.items() if 2 * int(str(count)) > most)
+        counts = {entry_id: self.sources(entry_id) for entry_id in entry_ids}
+        most = max(counts.values(), default=0)
+        return frozenset(entry_id for entry_id, count in counts.items() if 2 * count > most)
+
+    def sources(self, entry_id: str) -> int:
+        """Return how many sources published measurements of a model."""
+        count = self.measured.get(entry_id, {}).get("sources", 0)
+        assert isinstance(count, int)
+        return count
 
     def variant(self, entry_id: str, asked: frozenset[str], whole: bool) -> str:
         """Return the variant of an entry whose name has all the words, where no other name of the entry has them."""

@@ -5,10 +5,10 @@ import math
 from calc.lines.parts import DIVIDED
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Reader
-from calc.lines.wording import NVLINK
+from calc.lines.wording import DRAWS, NVLINK, POWER
 
 DEGREES = tuple(field for field, _ in DIVIDED)
-LINKED = ("fits", "speed", "cost", "training", "duration")  # questions whose answer says which link is counted
+LINKED = ("fits", "speed", "cost", "training", "duration")  # questions whose answer says so
 LAID_OUT = ("fits", "speed", "cost", "limit", "training", "trained_on", "duration")  # questions of one layout
 
 
@@ -38,9 +38,14 @@ def take_layout(reader: Reader, kind: str | None) -> None:
 
 
 def take_link(reader: Reader, kind: str | None) -> None:
-    """Claim the word for a link of several devices, of which the answer speaks: no scenario has a field for it."""
-    if kind in LINKED and (reader.count("accelerators") or 1) > 1:
-        for match in reader.line.found(NVLINK):
+    """Claim the words for a link of several devices and for their power, of which the answer speaks.
+
+    No scenario has a field for these.
+    """
+    linked = (reader.count("accelerators") or 1) > 1
+    asked = POWER.search(reader.line.small) and reader.value("accelerator")
+    for words in (*((NVLINK,) if linked else ()), *((DRAWS,) if asked else ())) if kind in LINKED else ():
+        for match in reader.line.found(words):
             reader.line.claim(*match.span())
 
 

@@ -700,3 +700,10 @@ def test_devices_are_compared_without_a_model(line: str) -> None:
     found = asked(line)
     assert found["ok"] and all(name in found["status"] for name in line.upper().split()[:1])
     assert len(read_line(line)["sides"]) == 2  # type: ignore[arg-type]
+
+
+def test_what_devices_draw_stands_beside_an_answer_that_is_asked_for_it() -> None:
+    """A calculator does not say it; of what is priced by rent the electricity is asked, too."""
+    said = asked("llama 70b 4x4090 power draw")["status"]
+    assert "It fits" in said and "4 × GeForce RTX 4090 draw 1,800 W at most" in said
+    assert "kWh a month" in asked("electricity cost to run llama 70b q4 on 2x3090")["status"]
