@@ -10,6 +10,7 @@ from calc.memory.training.plan import MEGATRON, Plan
 from calc.performance.device_rates import matrix_rate
 from calc.performance.exchanges import stride
 from calc.performance.fabric import NETWORK, joined, reached_share
+from calc.performance.forward import EXPERT
 from calc.performance.kernels import Kernels
 from calc.performance.operations import (
     Attention,
@@ -24,7 +25,7 @@ from calc.performance.operations import (
     Product,
 )
 from calc.performance.totals import total_launches
-from calc.performance.training_passes import FP32, NARROW_SCHEME, UNALIGNED, UNPACKING, StepPasses, step_passes
+from calc.performance.training_passes import CASTS, FP32, NARROW_SCHEME, UNALIGNED, UNPACKING, StepPasses, step_passes
 
 # Kinds of operations, by what makes them slower in a step than alone.
 MOST_KNOWN = 512  # operations of a device whose seconds are remembered
@@ -48,12 +49,24 @@ class Part(NamedTuple):
         return self.times * self.alone_s
 
 
+class Launches(NamedTuple):
+    """Kernels that the host launches, by what it has to go through before each."""
+
+    led: float  # code in Python leads to each, and autograd's nodes: products, attention, what is moved between them
+    within: float  # one of several in a call: messages and casts inside a module, experts in a loop in C++
+
+    def __add__(self, other: "Launches") -> "Launches":  # type: ignore[override]
+        """Return those of two passes."""
+        return Launches(self.led + other.led, self.within + other.within)
+
+
 class Grouped(NamedTuple):
     """A pass whose alike operations count together: by what they are, and what is sent; the same on any device."""
 
     kinds: Mapping[str, tuple[Counted, ...]]
     sent: tuple[Counted, ...]
-    launches: float
+    launches: Launches
+    routed: Launches  # of these, those of routed experts and of what goes to them
     experts: float  # in all passes through layers of experts
 
 
@@ -64,7 +77,8 @@ class Timed(NamedTuple):
     passed: tuple[Grouped, ...]
     sums: Mapping[str, float]
     sent: tuple[Part, ...]
-    launches: float
+    launches: Launches
+    routed: Launches  # of these, those of routed experts and of what goes to them
 
     @property
     def parts(self) -> Mapping[str, tuple[Part, ...]]:
@@ -84,6 +98,7 @@ def joined_passes(first: Timed, second: Timed) -> Timed:
         sums={kind: first.sums.get(kind, 0.0) + second.sums.get(kind, 0.0) for kind in kinds},
         sent=(*first.sent, *second.sent),
         launches=first.launches + second.launches,
+        routed=first.routed + second.routed,
     )
 
 
@@ -110,7 +125,25 @@ def grouped(passed: Pass) -> Grouped:
         kinds.setdefault(SENT if isinstance(one, Collective) else kind_of(one), []).append(Counted(one, times))
     sent = tuple(kinds.pop(SENT, ()))
     experts = sum(item.times * item.operation.experts for item in passed if isinstance(item.operation, Experts))
-    return Grouped({kind: tuple(found) for kind, found in kinds.items()}, sent, total_launches(passed), experts)
+    return Grouped(
+        {kind: tuple(found) for kind, found in kinds.items()},
+        sent,
+        launches=launches_of(passed),
+        routed=launches_of([item for item in passed if is_routed(item.operation)]),
+        experts=experts,
+    )
+
+
+def launches_of(passed: Iterable[Counted]) -> Launches:
+    """Return the kernels of operations. A module sends and casts in the same call in which it multiplies."""
+    listed = list(passed)
+    within = [item for item in listed if isinstance(item.operation, Collective) or item.operation.name == CASTS]
+    return Launches(total_launches(listed) - total_launches(within), total_launches(within))
+
+
+def is_routed(one: Operation) -> bool:
+    """Return whether an operation is of routed experts: their products, or what takes tokens to them and back."""
+    return isinstance(one, Experts) or (isinstance(one, Collective) and one.group == EXPERT)
 
 
 @lru_cache(maxsize=256)  # a search times the same run on many kinds of devices
@@ -177,9 +210,9 @@ class Clock:
     def launched_apart(self, passed: Grouped) -> float:
         """Return the kernels besides those that operations count: Transformer Engine multiplies expert after expert.
 
-        Its grouped products are a loop over cuBLAS (nvte_multi_stream_cublas_gemm), as are casts of inputs to FP8.
+        Its grouped products are a loop in C++ over cuBLAS (nvte_multi_stream_cublas_gemm), and so are casts to FP8.
         """
-        if self.plan.trainer != MEGATRON:
+        if self.plan.trainer != MEGATRON and not self.plan.core:
             return 0.0
         each = EXPERT_PRODUCTS * (2 if self.plan.scheme.id == NARROW_SCHEME else 1)
         return each * passed.experts
@@ -191,8 +224,8 @@ class Clock:
             kind: sum([times * (known(one) or seconds(one)) for one, times in found])
             for kind, found in passed.kinds.items()
         }
-        launches = passed.launches + self.launched_apart(passed)
-        return Timed(self, (passed,), sums, sent=self.parts(passed.sent), launches=launches)
+        sent, apart = self.parts(passed.sent), Launches(0.0, self.launched_apart(passed))
+        return Timed(self, (passed,), sums, sent, launches=passed.launches + apart, routed=passed.routed + apart)
 
     def parts(self, counted: Iterable[Counted]) -> tuple[Part, ...]:
         """Return operations with the seconds of each."""

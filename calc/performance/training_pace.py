@@ -6,10 +6,10 @@ from math import inf
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.memory.training.loss import FP32
-from calc.memory.training.plan import FIRST_TILES, NEWEST_TILES, RING, Plan
+from calc.memory.training.plan import FIRST_TILES, LAYERS, NEWEST_TILES, RING, WHOLE_STEP, Plan
 from calc.performance.device_rates import device_class, family_of, matrix_rate
 from calc.performance.kernels import Kernels, kernels
-from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, PRODUCTS, UNPACKED, Timed
+from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, PRODUCTS, UNPACKED, Launches, Timed
 
 MOST_KNOWN = 256  # devices whose kernels are remembered
 MODULE = "module"  # what power is of: processor and GPU of a superchip together
@@ -25,7 +25,10 @@ class Pace:
         self.devices = f"{generation}/{device_class(accelerator)}", generation
         self.overlap, self.links = self.of("overlap"), self.of("link_share")
         self.tensor_hidden = self.of("tensor_hidden_in_pieces" if plan.tensor_overlap else "tensor_hidden")
-        self.kernel_s = self.of("fused_kernel_s" if plan.choices.compiled else "kernel_s")
+        fused = "core_kernel_s" if plan.core else "fused_kernel_s"
+        self.within_s = self.of("kernel_s")
+        self.kernel_s = self.of(fused) if plan.choices.compiled else self.within_s
+        self.graphs = plan.graphs
         self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
         share = self.of(PRODUCT_SHARE)
         products = kept_of_products(accelerator, share, values)
@@ -57,6 +60,15 @@ class Pace:
             if (key := f"{own}@{device}") in values or (key := f"{name}@{device}") in values:
                 return values[key]
         return values[own] if own in values else values[name]
+
+    def launched(self, found: Timed) -> Launches:
+        """Return the kernels that the host launches one by one: a captured graph holds the others.
+
+        How many tokens an expert gets is not known before a step runs: graphs of layers leave experts out.
+        """
+        if self.graphs == WHOLE_STEP:
+            return Launches(0.0, 0.0)
+        return found.routed if self.graphs == LAYERS else found.launches
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""

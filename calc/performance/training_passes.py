@@ -35,6 +35,7 @@ from calc.performance.rank_model import rank_model
 from calc.performance.training_update import trained_tensors, updating
 
 FP32 = 4
+CASTS = "Casts to FP8"
 UNPACKING = "Weights unpacked"  # of a quantised base, before each product
 SIXTEEN_BIT, ALIGNED = ("bf16", "fp16"), 8  # elements of 16 bytes
 UNALIGNED = "unaligned"  # the kernel of a product in 16 bit whose rows do not begin at multiples of 16 bytes
@@ -207,7 +208,7 @@ def casts(plan: Plan, multiplied: Pass, *, backward: bool) -> Pass:
             divided = plan.batch.stream_rows / plan.batch.rows if width == hidden else 1.0
             size += times * CAST_BYTES * one.m * width * divided
             kernels += times
-    return (Counted(Pointwise("Casts to FP8", size, kernels), 1),) if size else ()
+    return (Counted(Pointwise(CASTS, size, kernels), 1),) if size else ()
 
 
 def both_gradients(item: Counted) -> tuple[Counted, ...]:

@@ -127,11 +127,12 @@ def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBa
     products. Parameters, gradients, and keys and values of other ranks go behind computation.
     """
     whole, device = of.micro_batch, pace.seconds(of.micro_batch, *ON_DEVICE)
+    launches = pace.launched(whole)
     waiting = (1 - pace.tensor_hidden) * sent_s(whole.sent, TENSOR) + sent_s(whole.sent, EXPERT)
     return MicroBatch(
         whole=whole,
         device=device,
-        launch=whole.launches * pace.kernel_s,
+        launch=launches.led * pace.kernel_s + launches.within * pace.within_s,
         waiting=waiting,
         behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) / pace.links,
         copied=pace.seconds(whole, COPIED),

@@ -24,6 +24,7 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
     """Return the steps from a micro-batch's operations to the seconds of a step."""
     one, overlap = time.slowest, time.pace.overlap
     each, busy, found = one.total(overlap), one.busy, one.whole.parts
+    launches = time.pace.launched(one.whole)
     device = " + ".join(shown(time.pace.seconds(one.whole, kind)) for kind in ON_DEVICE if kind in one.whole.sums)
     return [
         *flops_steps(flops),
@@ -40,9 +41,9 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
         ),
         Step(
             "A micro-batch, with the host's launches and what it hands on",
-            r"\max(t, n \cdot t_{\text{launch}}) + t_{\text{next stage}}",
-            f"max({shown(one.device + one.waiting)}, {one.whole.launches:.6g} × {time.pace.kernel_s:.4g})"
-            f" + {shown(one.hand_over)}",
+            r"\max(t, n \cdot t_{\text{launch}} + n_{\text{within}} \cdot t_{\text{within}}) + t_{\text{next stage}}",
+            f"max({shown(one.device + one.waiting)}, {launches.led:.6g} × {time.pace.kernel_s:.4g}"
+            f" + {launches.within:.6g} × {time.pace.within_s:.4g}) + {shown(one.hand_over)}",
             busy,
             unit="s",
             source=source,

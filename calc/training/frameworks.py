@@ -5,7 +5,8 @@ from math import prod
 
 from calc.catalog import Catalog
 from calc.catalog.frameworks import Framework, Preset
-from calc.errors import WrongValueError
+from calc.errors import ScenarioError, WrongValueError
+from calc.memory.training.plan import LAYERS, WHOLE_STEP
 from calc.training.fields import DEFAULTS, USUAL, TrainingReader
 
 NESTED = "."  # between a field and a part of it, as in "parallelism.tensor"
@@ -54,3 +55,20 @@ def data_ranks(degrees: Mapping[str, object], reader: TrainingReader) -> int:
     devices = reader.given.get("accelerators", 1)
     others = [degree for degree in degrees.values() if isinstance(degree, int) and degree > 0]
     return devices // prod(others) if isinstance(devices, int) else 1
+
+
+def on_megatron_core(reader: TrainingReader, facts: Catalog) -> bool:
+    """Return whether the scenario's framework is built on Megatron Core; not where none is named."""
+    framework = reader.filled.get("framework")
+    return isinstance(framework, str) and facts.framework(framework).megatron_core
+
+
+def read_graphs(reader: TrainingReader, facts: Catalog) -> str:
+    """Return what of a step is captured as CUDA graphs; raises ScenarioError where the framework captures nothing."""
+    layers = reader.take("graphs") == LAYERS
+    captured = LAYERS if layers else WHOLE_STEP * reader.flag("graphs")
+    if captured and not on_megatron_core(reader, facts):
+        listed = map(facts.framework, facts.ids("frameworks"))
+        names = " and ".join(framework.name for framework in listed if framework.megatron_core)
+        raise ScenarioError("graphs", f"needs a framework that captures a step of training: {names} do")
+    return captured

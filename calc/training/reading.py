@@ -52,7 +52,7 @@ from calc.training.fields import (
     USUAL,
     TrainingReader,
 )
-from calc.training.frameworks import follow_framework
+from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs
 from calc.training.precision import (
     read_adapter_type,
     read_base,
@@ -180,6 +180,8 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         reduced_bytes=read_reduction(reader, scheme, method.gradient_bytes),
         narrow_gradients=reader.flag("narrow_gradients_kept"),
         sequence_parallel=reader.flag("sequence_parallel"),
+        core=on_megatron_core(reader, facts),
+        graphs=read_graphs(reader, facts),
         tensor_overlap=reader.flag("tensor_overlap"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
         stage_split=reader.option("stage_split", (EVEN, COST)),

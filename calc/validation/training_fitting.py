@@ -20,6 +20,7 @@ START = {
     "eager_share": 0.6,
     "kernel_s": 2e-5,
     "fused_kernel_s": 4e-5,
+    "core_kernel_s": 8e-5,
     "tensor_s": 1.5e-4,
     "unpack_share": 0.5,
     "gptq_unpack_share": 0.1,

@@ -98,6 +98,8 @@ NOTES: dict[str, dict[str, object]] = {
     "sums of gradients in BF16": {"gradient_dtype": "bf16"},
     "gradients wait whole, in FP32": {"gradient_reduction": "last", "gradient_dtype": "fp32"},
     "gradients reduced with each micro-batch": {"gradient_reduction": "each"},
+    "CUDA graphs of the whole step": {"graphs": True},
+    "CUDA graphs of attention and routers": {"graphs": "layers"},
 }
 COMMONEST = "transformers"
 # What a scenario may say of the ways of a framework, beside its name.

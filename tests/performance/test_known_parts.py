@@ -23,7 +23,7 @@ from calc.performance.processor import processor_law, processor_s
 from calc.performance.rank_layers import STATE_FLOPS
 from calc.performance.rank_model import rank_model
 from calc.performance.step_traffic import step_traffic
-from calc.performance.training_clock import MOVED, Timed
+from calc.performance.training_clock import MOVED, Launches, Timed
 from calc.performance.training_pace import PRODUCT_SHARE, Pace, most_products_per_s
 from calc.performance.training_step import micro_batch
 from calc.performance.transfers import by_protocol, transfer
@@ -240,7 +240,8 @@ def test_what_a_trainer_hides_is_not_waited_for(hidden: float, waits: float) -> 
         for group, seconds in ((TENSOR, 2.0), (EXPERT, 3.0))
     )
     clock: Any = None
-    whole, none = (Timed(clock, (), sums, parts, 0.0) for sums, parts in (({MOVED: 1.0}, sent), ({}, ())))
+    nothing = Launches(0.0, 0.0)
+    whole, none = (Timed(clock, (), sums, parts, nothing, nothing) for sums, parts in (({MOVED: 1.0}, sent), ({}, ())))
     pace = Pace(plan_of(), FACTS.accelerator("h100-sxm-80gb"), dict(FACTS.training_step.values))
     pace.tensor_hidden = hidden
     of: Any = SimpleNamespace(micro_batch=whole, forward=none, reduced=none)

@@ -21,7 +21,7 @@ from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
 from calc.performance.rank_model import rank_model
-from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, Clock, Timed, grouped
+from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, Clock, Launches, Timed, grouped
 from calc.performance.training_pace import Pace
 from calc.performance.training_passes import adapters, casts, computed
 from calc.performance.training_step import micro_batch, prepare, step_time
@@ -232,13 +232,14 @@ def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
     plan = plan_of(model="qwen3-30b-a3b", precision=precision, parallelism={"data": 8, "expert": 8})
     clock = Clock(plan, Kernels(FACTS.accelerator("h100-sxm-80gb")), None)
     one = next(item.operation for item in computed(plan, plan.stages[0]) if isinstance(item.operation, Experts))
-    assert clock.timed(grouped((Counted(one, 1),))).launches == one.launches + 16 * each
+    assert clock.timed(grouped((Counted(one, 1),))).launches == Launches(one.launches, 16 * each)
 
 
 def test_the_share_of_a_micro_batch_that_goes_backward() -> None:
     """One second of three forward leaves two thirds, whatever share of the device's rate is reached."""
     clock: Any = None
-    whole, forward, none = (Timed(clock, (), {MOVED: seconds}, (), 0.0) for seconds in (3.0, 1.0, 0.0))
+    nothing = Launches(0.0, 0.0)
+    whole, forward, none = (Timed(clock, (), {MOVED: seconds}, (), nothing, nothing) for seconds in (3.0, 1.0, 0.0))
     of: Any = SimpleNamespace(micro_batch=whole, forward=forward, reduced=none)
     found = micro_batch(of, Pace(plan_of(), FACTS.accelerator("h100-sxm-80gb"), dict(FACTS.training_step.values)), 1)
     assert found.backward_share == pytest.approx(2 / 3)

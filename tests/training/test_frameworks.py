@@ -48,6 +48,29 @@ def test_the_page_says_which_option_each_loss_is() -> None:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_frameworks_on_megatron_core_capture_a_step(framework: str) -> None:
+    """They take either extent and are faster for it; others refuse both, and so does a run that names none."""
+    facts, layout = catalog(), {"tensor": 2, "data": 4}
+    asked = {**LLAMA, "framework": framework, "parallelism": layout, "sequence_tokens": 512, "accelerator": "b200"}
+    if facts.framework(framework).megatron_core:
+        ways: tuple[dict[str, object], ...] = ({}, {"graphs": False}, {"graphs": "layers"}, {"graphs": True})
+        left, plain, layers, whole = (report(**asked | way)["speed"]["step_s"]["typical"] for way in ways)
+        assert left == plain > layers == whole  # there are no experts
+    else:
+        assert report(**asked | {"graphs": False})["speed"] == report(**asked)["speed"]
+        for way in ({"graphs": "layers"}, {"graphs": True}, {"graphs": True, "framework": None}):
+            with pytest.raises(ScenarioError, match=r"captures a step of training: .*NeMo") as caught:
+                report(**asked | way)
+            assert caught.value.field == "graphs"
+
+
+def test_graphs_are_a_flag_or_layers() -> None:
+    """Any other word is refused."""
+    with pytest.raises(ScenarioError, match="must be true or false"):
+        report(framework="nemo", graphs="some")
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_presets_are_fields_of_a_scenario_and_go_together(framework: str) -> None:
     """Each preset names a field of training, and no way to train is refused because of them."""
     for preset in catalog().framework(framework).presets:

@@ -7,6 +7,7 @@ FRAMEWORK_RULES: Rules = {
     "name": (str,),
     "aliases": (list,),
     "follows?": (str,),
+    "megatron_core?": (bool,),
     "versions": (str,),
     "summary": (str,),
     "presets": (list,),

@@ -17,6 +17,7 @@ NO_CHECKPOINTS, SELECTIVE, FULL = "none", "selective", "full"
 PER_OPERATION, SCORES = "per-op", "attention"  # what "selective" recomputes: in PyTorch, in Megatron-LM
 # Kinds of schedule: sharded layer by layer (FSDP, ZeRO-3); several parallelisms with kernels of their own (Megatron-LM,
 # NeMo); a program that XLA compiles as a whole (JAX); one device or copies of it (PyTorch, DeepSpeed, transformers).
+LAYERS, WHOLE_STEP = "layers", "step"  # what CUDA graphs of a step hold
 FSDP, MEGATRON, XLA, PLAIN = "fsdp", "megatron", "xla", "plain"
 RING, HEADS = "ring", "heads"  # what context ranks hand each other: keys and values, or heads for tokens
 FIRST_TILES, USUAL_TILES, NEWEST_TILES = "1", "2", "3"  # generations of FlashAttention
@@ -53,6 +54,8 @@ class Plan(NamedTuple):
     narrow_gradients: bool  # 16-bit gradients stay beside their FP32 sums
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
     sequence_parallel: bool
+    core: bool  # Megatron Core runs it, on however few devices
+    graphs: str  # what of a step the host replays as captured CUDA graphs: nothing (""), layers without experts, all
     tensor_overlap: bool  # sums of tensor ranks go in pieces beside the products that they belong to
     context_exchange: str  # what context ranks hand each other
     tiles: str  # generation of FlashAttention where it is stated, else ""

@@ -1,0 +1,65 @@
+"""The pace of a host that trains: what it launches, how fast, and what captured graphs take from it."""
+
+from typing import Any
+
+import pytest
+
+from calc.catalog import catalog
+from calc.memory.training.plan import Plan
+from calc.performance.training_clock import MOVED, Launches, grouped_passes
+from calc.performance.training_pace import Pace
+from calc.performance.training_passes import CASTS
+from calc.performance.training_step import micro_batch, prepare
+from calc.training.reading import read_training
+
+FACTS = catalog()
+
+
+def plan_of(**changes: Any) -> Plan:
+    """Return a run of Llama 3.1 8B as a plan."""
+    asked = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": 1024, "accelerator": "h100-sxm-80gb"}
+    return read_training(asked | changes, FACTS).plan
+
+
+def launches_of_host(**changes: Any) -> tuple[Launches, Launches, float]:
+    """Return what a pipeline's stage launches in a micro-batch, of it what experts do, and the host's seconds of it."""
+    layout = {"data": 8, "expert": 8, "pipeline": 2}
+    plan = plan_of(model="qwen3-30b-a3b", framework="nemo", parallelism=layout, **changes)
+    device = FACTS.accelerator("h100-sxm-80gb")
+    prepared = prepare(plan, device)
+    assert prepared is not None
+    first = prepared.stages[0]
+    values = {**FACTS.training_step.values, "core_kernel_s": 1e-3, "kernel_s": 1e-5, "fused_kernel_s": 1.0}
+    whole = first.micro_batch
+    return whole.launches, whole.routed, micro_batch(first, Pace(plan, device, values), 1).launch
+
+
+def test_a_captured_graph_leaves_to_the_host_what_it_does_not_hold() -> None:
+    """All of a step, the routed experts where layers are captured, nothing where the step is; and never other work."""
+    every, routed, seconds = launches_of_host()
+    assert seconds == pytest.approx(1e-3 * every.led + 1e-5 * every.within)
+    assert 0 < routed.led < every.led / 2 and 24 * 16 * 2 * 3 < routed.within <= every.within
+    assert launches_of_host(graphs="layers") == (every, routed, pytest.approx(1e-3 * routed.led + 1e-5 * routed.within))
+    assert launches_of_host(graphs=True) == (every, routed, 0.0)
+    assert launches_of_host(graphs=False)[2] == seconds
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [({}, 3.0), ({"framework": "megatron-lm"}, 1.0), ({"framework": "unsloth"}, 3.0), ({"compile": False}, 2.0)],
+)
+def test_the_pace_of_a_host_is_that_of_its_framework(changes: dict[str, Any], seconds: float) -> None:
+    """Megatron Core has modules in modules, on one device too; else fused kernels and PyTorch's own have theirs."""
+    values = {**FACTS.training_step.values, "core_kernel_s": 1.0, "kernel_s": 2.0, "fused_kernel_s": 3.0}
+    pace = Pace(plan_of(**({"compile": True} | changes)), FACTS.accelerator("h100-sxm-80gb"), values)
+    assert (pace.kernel_s, pace.within_s) == (seconds, 2.0)
+
+
+def test_messages_and_casts_are_launched_within_modules() -> None:
+    """A micro-batch in FP8 on two tensor ranks has as many more of them as it casts and sends."""
+    plan = plan_of(precision="fp8-mixed", parallelism={"tensor": 2})
+    _, passes = grouped_passes(plan, plan.stages[0])
+    forward = passes["forward"]
+    cast = sum(times * one.launches for one, times in forward.kinds[MOVED] if one.name == CASTS)
+    sent = sum(times * one.launches for one, times in forward.sent)
+    assert forward.launches.within == cast + sent and cast == 4 * 32 and sent > 0
