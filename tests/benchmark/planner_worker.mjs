@@ -32,6 +32,6 @@ sys.path.insert(0, "/lib/calc.zip")
 import calc
 calc.__path__.append("/lib/asked.zip/calc")
 import calc.calculators
-gc.freeze(); gc.set_threshold(10_000); gc.enable()
+gc.freeze(); gc.enable()
 `);
 postMessage(python.runPython(await asked));

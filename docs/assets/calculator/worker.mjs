@@ -131,8 +131,7 @@ calc.__path__.append("${ASKED}")
   calculators = python.pyimport("calc.calculators");
   if (resumed) return;
   keep = async () => {
-    // Answers leave no cycles, and what they keep is much: looked through more seldom, a long plan takes a fifth less.
-    python.runPython("import gc; gc.freeze(); gc.set_threshold(10_000); gc.enable()");
+    python.runPython("import gc; gc.freeze(); gc.enable()");
     await (await memory).remember(build, python.makeMemorySnapshot());
   };
 }
