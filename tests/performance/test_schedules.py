@@ -323,7 +323,9 @@ def test_short_prompts_are_read_as_graphs(
     if launched_s is None:
         assert before == since
     else:
-        assert (before, since) == pytest.approx((launched_s, replayed_s), rel=0.38)
+        # Rows of all sources, left out, ask for half as long again for a launch as the first of these hosts takes.
+        assert before == pytest.approx(launched_s, rel=0.5)
+        assert since == pytest.approx(replayed_s, rel=0.2)
 
 
 @pytest.mark.parametrize(
