@@ -30,11 +30,14 @@ class Host(NamedTuple):
     memory_bytes: int | None  # None: not stated, and not checked
     source: str
     pinned: bool = False  # what stands in its memory is read into pinned memory, not mapped from its file
+    shared: bool = False  # its memory is what a GPU that shares it leaves, of which the system takes what is not used
 
     @property
     def usable_bytes(self) -> int | None:
         """What its system leaves of its memory to a model; None where the memory is not stated."""
-        return None if self.memory_bytes is None else left_by_system(self.memory_bytes)
+        if self.memory_bytes is None or self.shared:
+            return self.memory_bytes
+        return left_by_system(self.memory_bytes)
 
 
 def left_by_system(memory_bytes: int) -> int:

@@ -95,12 +95,12 @@ def read_host(
         processor = usual_processor(catalog, accelerator, kept)
         reader.filled["host"] = {"processor": processor.id}
         reader.defaults.append("host")
-        return host_of(processor)._replace(memory_bytes=rest_of_memory(accelerator, placement))
+        return beside_gpu(host_of(processor), accelerator, placement)
     if "cache_offload" not in reader.given and (engine is None or engine.id != HOST_ENGINE):
         raise ScenarioError("host", f"does not apply: {HOST_ENGINE} alone leaves parts of a model in the host's memory")
     found, given = stated_host(value, lambda: usual_processor(catalog, accelerator, kept), catalog)
     reader.filled["host"] = given
-    return found if "memory" in given else found._replace(memory_bytes=rest_of_memory(accelerator, placement))
+    return found if "memory" in given else beside_gpu(found, accelerator, placement)
 
 
 def stated_host(value: object, usual: Callable[[], Processor], catalog: Catalog) -> tuple[Host, dict[str, object]]:
@@ -116,12 +116,14 @@ def stated_host(value: object, usual: Callable[[], Processor], catalog: Catalog)
     return found, {"processor": processor.id} | given
 
 
-def rest_of_memory(accelerator: Accelerator | None, placement: Placement) -> int | None:
-    """Return what a computer has beside the part of its one memory that its GPU may use; None for any other host."""
+def beside_gpu(host: Host, accelerator: Accelerator | None, placement: Placement) -> Host:
+    """Return a host whose memory is not stated with what a GPU that shares it leaves; any other host as it is."""
     if accelerator is None or not accelerator.shares_host_memory:
-        return None
+        return host
     whole_memory = round(accelerator.quantity("memory") or 0)
-    return whole_memory if placement.alone else max(whole_memory - accelerator.capacity_bytes, 0)
+    if placement.alone:
+        return host._replace(memory_bytes=whole_memory)
+    return host._replace(memory_bytes=max(whole_memory - accelerator.capacity_bytes, 0), shared=True)
 
 
 def with_given(found: Host, value: Mapping[str, object]) -> tuple[Host, dict[str, object]]:
