@@ -16,6 +16,7 @@ from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.planner.candidate import Candidate
+from calc.planner.fleet import ALIKE
 from calc.planner.offered import CLUSTERS, COUNTS, MACHINE, devices
 from calc.planner.options import Miss, Option, tokens_a_second, too_heavy
 from calc.planner.question import Question
@@ -179,7 +180,7 @@ class TrainingSearch(Sizing):
                 misses.append(miss or Miss("speed", "its speed is not known", inf))
                 continue
             fitting.add(shards)
-            if best is None or rate > (best.rate or 0.0):
+            if best is None or is_faster(rate, best.rate):
                 best = candidate._replace(scenarios=(scenario,), rate=rate)
         return best or min(misses, key=lambda miss: miss.ratio)
 
@@ -188,7 +189,7 @@ class TrainingSearch(Sizing):
         own = candidate.scenario
         fitting = list(takewhile(lambda size: self.surely_fits(own, size, candidate), MICRO_BATCHES))
         rate = self.rate_at(own, fitting[-1], candidate) if fitting else 0.0
-        if rate <= (candidate.rate or 0.0):
+        if not is_faster(rate, candidate.rate):
             return candidate
         return candidate._replace(scenarios=({**own, "micro_batch": fitting[-1]},), rate=rate)
 
@@ -200,17 +201,17 @@ class TrainingSearch(Sizing):
         for one in self.others(candidate):
             least.setdefault(one.get("sharding"), one)
         ideal = max((self.rate_at(one, MOST_BATCH, candidate) for one in least.values()), default=0.0)
-        return candidate._replace(ideal=ideal if ideal > (candidate.rate or 0.0) else None)
+        return candidate._replace(ideal=ideal if is_faster(ideal, candidate.rate) else None)
 
     def refined(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with the fastest of all ways, each with the largest micro-batch that surely fits."""
         best = candidate._replace(ideal=None)
         for one in self.others(candidate):
-            if self.rate_at(one, MOST_BATCH, candidate) <= (best.rate or 0.0):
+            if not is_faster(self.rate_at(one, MOST_BATCH, candidate), best.rate):
                 continue
             fitting = (size for size in reversed(MICRO_BATCHES) if self.surely_fits(one, size, candidate))
             size = next(fitting, 1)
-            if (rate := self.rate_at(one, size, candidate)) > (best.rate or 0.0):
+            if is_faster(rate := self.rate_at(one, size, candidate), best.rate):
                 best = best._replace(scenarios=({**one, "micro_batch": size},), rate=rate)
         return self.too_long(best) or best
 
@@ -234,6 +235,11 @@ class TrainingSearch(Sizing):
             least = (2 * size if alike else size) if recomputed(one) >= recomputed(own) else 1
             if least <= MOST_BATCH and self.surely_fits(one, least, candidate):
                 yield one
+
+
+def is_faster(rate: float, other: float | None) -> bool:
+    """Return whether a run is faster than another, by more than what rounding makes of the same on some machines."""
+    return rate > (other or 0.0) * (1.0 + ALIKE)
 
 
 def recomputed(scenario: dict[str, object]) -> int:

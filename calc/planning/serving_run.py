@@ -122,9 +122,11 @@ def held_up_by_ranks(passes: Passes, load: Load, most: float, arrivals: Arrivals
     """Return by how many seconds a step of so many sequences is longer for prompts on ranks that step together with it.
 
     A run follows one rank of several to which requests come alike: what it waits for the others' is that of a steady
-    state, with as many of theirs as come; where clients send one after the other, or all come at once, with as many as
-    it has itself.
+    state, with as many of theirs as come; where clients send one after the other, with as many as it has itself. What
+    comes all at once all ranks read at the same time.
     """
+    if arrivals.requests and not arrivals.at_a_time:
+        return lambda _: 0.0
     spread = arrivals.kinds[0].output.deviation if len(arrivals.kinds) == 1 else 1.0
     load = load._replace(closed=bool(arrivals.at_a_time), spread=spread)
     alone = load._replace(ranks=1)

@@ -43,7 +43,7 @@ def test_ranges_hold_sources_that_they_were_not_made_of(kind: str) -> None:
     vLLM's log has 10 to 150 MB more of them, tables of positions among them, which are not counted.
     """
     found = ranges.left_out(kind).covered
-    most = {"inference-speed": 0.93}.get(kind, 0.91 if kind.startswith("training") else 0.85)
+    most = {"inference-speed": 0.94}.get(kind, 0.91 if kind.startswith("training") else 0.85)
     assert (0.74 if kind == "inference-memory" else 0.75) <= found.rows <= most
     assert found.sources >= 0.7
 
@@ -71,7 +71,7 @@ def test_the_catalogue_has_the_ranges_and_counts_of_these_rows() -> None:
     assert ranges.RANGES.read_text(encoding="utf-8") == ranges.written_ranges()
     assert ranges.MEASURED.read_text(encoding="utf-8") == ranges.written_measured()
     assert ranges.MODELS.read_text(encoding="utf-8") == ranges.written_models()
-    assert (DATA / "measured.toml").stat().st_size < 28_000
+    assert (DATA / "measured.toml").stat().st_size < 30_000
 
 
 def test_buckets_add_up_to_all_rows() -> None:

@@ -20,7 +20,7 @@ MEDIANS = {
     "nemo_automodel": 0.2,
     "qwen_readme": 0.09,
     "torchao": 0.26,
-    "torchtitan": 0.08,
+    "torchtitan": 0.09,
     "torchtune": 0.08,
     "tpu_recipes": 0.06,
     "xtuner_bench": 0.15,
