@@ -207,10 +207,10 @@ def least_devices(memory: Report, serving: "Serving | None") -> float:
 
 def as_asked(scenario: Scenario, repair: "Repair") -> "Repair | None":
     """Return a change in the words of a scenario that asks for requests, None where it does not go with them."""
-    if scenario.keys() & {"arrivals"}:
+    if "arrivals" in scenario:
         from calc.service.traffic import INSTEAD
 
-        return None if repair.change.keys() & set(INSTEAD) else repair
+        return repair if repair.change.keys().isdisjoint(INSTEAD) else None
     if "concurrency" in scenario and "sequences" in repair.change:
         return repair._replace(change={"concurrency": repair.change["sequences"]})
     return repair

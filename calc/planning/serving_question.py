@@ -67,7 +67,7 @@ def kernels_of_attention(serving: Serving, architecture: Architecture) -> str:
     device = serving.accelerator
     if serving.attention != "flash" or device is None:
         return serving.attention
-    classes, attention = kernel_classes(device), architecture.attention
+    classes, attention = kernel_classes(device, serving.engine.backend), architecture.attention
     families = (architecture.family, "latent") if attention and attention.latent else (architecture.family,)
     return "triton" if any(serving.engine.attends_by_triton(family, classes) for family in families) else "flash"
 

@@ -89,14 +89,13 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         reserves=served.serving.engine.values.get("reserves_answers", 0.0),
     )
     saturated = steady_state(passes, load._replace(concurrency=load.slots))
-    others = held_up_by_ranks(passes, load, saturated.running, traffic.arrivals) if load.ranks > 1 else None
     times = StepTimes(
         passes,
         prompt_tokens=prompt,
         output_tokens=output,
         most_tokens=question.batched_tokens or prompt,
         mixes=mixes,
-        held_up_s=others,
+        held_up_s=held_up_by_ranks(passes, load, saturated.running, traffic.arrivals),
     )
     return Site(
         passes=passes,
@@ -118,19 +117,19 @@ def running_at(passes: Passes, load: Load, most: float, requests_per_s: float) -
     return most * (1 + bisect(range(1, PARTS), requests_per_s, key=answered_per_s)) / PARTS
 
 
-def held_up_by_ranks(passes: Passes, load: Load, most: float, arrivals: Arrivals) -> Callable[[int], float]:
+def held_up_by_ranks(passes: Passes, load: Load, most: float, arrivals: Arrivals) -> Callable[[int], float] | None:
     """Return by how many seconds a step of so many sequences is longer for prompts on ranks that step together with it.
 
     A run follows one rank of several to which requests come alike: what it waits for the others' is that of a steady
-    state, with as many of theirs as come; where clients send one after the other, with as many as it has itself. What
-    comes all at once all ranks read at the same time.
+    state, with as many of theirs as come; where clients send one after the other, with as many as it has itself. None
+    where it waits for none: a rank alone, and what comes all at once, which all ranks read at the same time.
     """
-    if arrivals.requests and not arrivals.at_a_time:
-        return lambda _: 0.0
+    if load.ranks == 1 or (arrivals.requests and not arrivals.at_a_time):
+        return None
     spread = arrivals.kinds[0].output.deviation if len(arrivals.kinds) == 1 else 1.0
     load = load._replace(closed=bool(arrivals.at_a_time), spread=spread)
     alone = load._replace(ranks=1)
-    theirs = None if arrivals.requests else running_at(passes, load, most, arrivals.requests_per_s / load.ranks)
+    theirs = None if arrivals.at_a_time else running_at(passes, load, most, arrivals.requests_per_s / load.ranks)
 
     def held_up_s(sequences: int) -> float:
         running = sequences if theirs is None else theirs

@@ -116,7 +116,9 @@ class Tried:
             known = self.engines[kind] = engine.valued(values).values
         architecture = question.demand.architecture
         triton, states = engine.triton_experts(architecture.family), architecture.keeps_states
-        stepwise = device is not None and engine.chooses_in_steps(architecture.family, kernel_classes(device))
+        stepwise = device is not None and engine.chooses_in_steps(
+            architecture.family, kernel_classes(device, question.backend)
+        )
         place = device.id if device else None, attention_ranks(question.layout)
         key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton, stepwise, states)
         found = self.schedules.get(key)
