@@ -82,9 +82,9 @@ def of_experts(question: Question, demand: Demand) -> list[Warn]:
     layout = question.layout if question.asked.pools is None else question.asked.pools.decode
     if layout is None or layout.expert <= 1 or question.asked.engine is None or demand.balances_experts is not None:
         return []
-    from calc.performance.expert_ranks import MANY
+    from calc.performance.expert_ranks import balances
 
-    if layout.expert <= MANY:
+    if not balances(layout.expert, None):
         return []
     message = (
         f"with {layout.expert} ranks of experts tokens are taken to be sent to their experts, and experts to be "

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from calc.catalog.launchers import Launcher
-from calc.performance.expert_ranks import MANY
+from calc.performance import expert_ranks
 from calc.scenario.fields import SHARING_ENGINES
 
 APART = "attention_apart"  # the choice that ranks attend to sequences of their own
@@ -20,7 +20,7 @@ def attends_apart(layout: Mapping[str, int]) -> bool:
 def of_experts(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Iterate over what ranks of experts do: whether tokens are sent to them, and whether they are balanced."""
     layout = filled["parallelism"]
-    if layout["expert"] > MANY and attends_apart(layout):
+    if layout["expert"] > expert_ranks.MANY and attends_apart(layout):
         yield "exchange", EXCHANGES.get(filled["engine"], True)
     if balances(filled):
         yield "balanced", True
@@ -28,8 +28,8 @@ def of_experts(filled: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 def balances(filled: Mapping[str, Any]) -> bool:
     """Return whether experts are placed by what they have to do: as was said, or on a large scale."""
-    many = filled["parallelism"]["expert"] > MANY and filled["engine"] in SHARING_ENGINES
-    return bool(filled.get("balance_experts", many))
+    ranks, said = filled["parallelism"]["expert"], filled.get("balance_experts")
+    return filled["engine"] in SHARING_ENGINES and expert_ranks.balances(ranks, said)
 
 
 def degrees(layout: Mapping[str, int], launcher: Launcher) -> Iterator[tuple[str, object]]:

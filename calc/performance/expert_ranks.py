@@ -47,5 +47,10 @@ def expert_ranks(
     if not gathers and accelerator is not None:
         casts += FP8_KERNELS if values.get("sends_fp8") and accelerator.quantity("fp8") else ()
         casts += ("nvfp4",) if accelerator.quantity("fp4") else ()
-    balanced = many if demand.balances_experts is None else demand.balances_experts
+    balanced = balances(layout.expert, demand.balances_experts)
     return ExpertRanks(gathers, bool(values.get("sends_once")), frozenset(casts), balanced)
+
+
+def balances(ranks: int, said: bool | None) -> bool:
+    """Return whether experts are placed by what they have to do: as was said, or on a large scale."""
+    return ranks > MANY if said is None else said
