@@ -9,6 +9,7 @@ from calc.catalog.records import Accelerator
 from calc.derivation import INFO, Warn
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED
+from calc.performance.power import power_warnings
 from calc.planning.fit import MOST_SEQUENCES
 from calc.question import Asked, Question
 from calc.scenario.doubts import name_doubts
@@ -59,7 +60,7 @@ def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, co
         from calc.performance.fabric import tensor_warnings
 
         found += tensor_warnings(accelerator, layout.tensor)
-    return found
+    return found + power_warnings(accelerator)
 
 
 def answer_warnings(question: Question, demand: Demand, memory: Report, speed: Report | None) -> list[Warn]:

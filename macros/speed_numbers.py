@@ -9,7 +9,8 @@ from calc.catalog import catalog
 from calc.performance.paces import tokens_per_s_each
 from calc.performance.token_pass import TokenPass, token_pass
 from calc.units import show_count, show_number, show_seconds, show_times, show_tokens_per_s
-from calc.validation.scores import read_rows
+from calc.validation.power_limits import scores as limit_scores
+from calc.validation.scores import by, line, read_rows
 from calc.validation.speculation import gains
 from calc.validation.speculation import scores as speculation_scores
 from macros.inline import opening, step, steps_inline
@@ -22,6 +23,8 @@ __all__ = [
     "drafts_table",
     "faster",
     "gains_table",
+    "limited_table",
+    "limits_table",
     "multiplying",
     "readers_table",
     "reading",
@@ -211,6 +214,38 @@ def gains_table() -> str:
         rows.append([link, show_count(found.rows), *shown, f"{100 * found.middle:.0f} %"])
     heads = ("Source", "Rows", "Measured", "Predicted", "Median error")
     return block(table(heads, rows, caption="Gains of speculation, by source"))
+
+
+def limited_table(shares: tuple[float, ...], *devices: str, **scenario: object) -> str:
+    """Return what limits of their power, in shares of it, leave of cards' speeds: of prompts, and of writing."""
+    records = [catalog().accelerator(name) for name in devices]
+    rows = [[f"{100 * share:.0f} %"] for share in shares]
+    for device in records:
+        asked = {**scenario, "accelerator": device.id}
+        own = speed_report(asked)["speed"]
+        for row, share in zip(rows, shares, strict=True):
+            watts = round(share * (device.quantity("power") or 0.0))
+            found = speed_report({**asked, "power_limit": watts})["speed"]
+            left = [100 * found[RATES[what]]["typical"] / own[RATES[what]]["typical"] for what in ("prefill", "decode")]
+            row.append(calculator_link("speed", f"{left[0]:.0f} %", **asked, power_limit=watts))
+            row.append(f"{left[1]:.0f} %")
+    heads = [f"{device.name}, {what}" for device in records for what in ("prompts", "writing")]
+    return block(table(("Limit", *heads), rows, caption="Speed that a limit of power leaves"))
+
+
+def limits_table() -> str:
+    """Return the shares of speed that limits of power left, as measured and as computed, by source."""
+    names = {row["source"]: (row["name"], row["url"]) for row in read_rows("sources.csv")}
+    rows = []
+    for source, mine in by(limit_scores(), "source").items():
+        name, address = names[source]
+        limits = [int(score.row["limit_w"]) / int(score.row["base_w"]) for score in mine]
+        spans = [limits, [score.measured for score in mine], [score.predicted for score in mine]]
+        shown = [f"{100 * min(span):.0f} to {100 * max(span):.0f} %" for span in spans]
+        error = f"{100 * line(source, mine).middle:.0f} %"
+        rows.append([element("a", text(name), href=address), show_count(len(mine)), *shown, error])
+    heads = ("Source", "Rows", "Limits", "Speed left, measured", "Computed", "Median error")
+    return block(table(heads, rows, caption="Speed under limits of power, by source"))
 
 
 def start_table(*starts: tuple[str, dict[str, object]], **scenario: object) -> str:

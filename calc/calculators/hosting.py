@@ -8,7 +8,7 @@ from calc.memory.placement import left_by_system
 from calc.units import GIB, show_count, show_seconds
 
 TOPIC = "Host"
-MOST_LAYERS, MOST_CORES, MOST_GIB = 1000, 1024, 100_000
+MOST_LAYERS, MOST_CORES, MOST_GIB, MOST_WATTS = 1000, 1024, 100_000, 5000
 INPUTS = (
     Amount(
         "gpu_layers",
@@ -71,6 +71,15 @@ INPUTS = (
         "Such as 110 GiB, where the driver was told so. Empty: as much as it gives.",
         topic=TOPIC,
     ),
+    Amount(
+        "power_limit",
+        "Power limit of the GPU",
+        "In watts, where it is set below its own. Empty: its own.",
+        "",
+        least=1,
+        most=MOST_WATTS,
+        topic=TOPIC,
+    ),
     Choice("pcie", "PCIe of the GPU", "The slot that it stands in.", "", kind="slots", empty="Its own", topic=TOPIC),
 )
 FIELDS = {field.name for field in INPUTS}
@@ -79,7 +88,7 @@ FIELDS = {field.name for field in INPUTS}
 def scenario(values: dict[str, object]) -> dict[str, object]:
     """Return the scenario of what a form holds; a host matters where something stays in its memory."""
     found = {name: value for name, value in values.items() if name not in FIELDS}
-    found |= {name: values[name] for name in ("gpu_layers", "memory_limit", "pcie") if name in values}
+    found |= {name: values[name] for name in ("gpu_layers", "memory_limit", "power_limit", "pcie") if name in values}
     experts = values.get("experts_on_host")
     if experts:
         found["experts_on_host"] = experts

@@ -164,7 +164,9 @@ def drawn_by(reading: Any, case: Worked) -> str:
         return ""
     from calc.calculators import line_facts  # few ask for it
 
-    return " ".join(line_facts.drawn(scenario["accelerator"], scenario.get("accelerators", 1), hours=24)).strip()
+    limit = scenario.get("power_limit")
+    drawn = line_facts.drawn(scenario["accelerator"], scenario.get("accelerators", 1), hours=24, limit_w=limit)
+    return " ".join(drawn).strip()
 
 
 def joined_by(reading: Any, case: Worked) -> str:

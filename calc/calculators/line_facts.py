@@ -32,17 +32,17 @@ def power(reading: Any) -> Answer:
     """Return what devices draw at most, and what that costs where they are busy all the time or so many hours a day."""
     said = said_in(reading)
     device, count = said["accelerator"], said.get("accelerators", 1)
-    draws, month = drawn(device, count, hours=said.get("hours_a_day", 24))
+    draws, month = drawn(device, count, hours=said.get("hours_a_day", 24), limit_w=said.get("power_limit"))
     if not month:
         return unknown(draws)
     link = link_to(COST, {"accelerator": device, "accelerators": str(count)}, every_field(COST))
     return verdict_html(None, draws, month) + link, f"{draws} {month}"
 
 
-def drawn(device_id: str, count: int, *, hours: float) -> tuple[str, str]:
-    """Return what devices draw, and what a month of so many busy hours a day costs, in a sentence each."""
+def drawn(device_id: str, count: int, *, hours: float, limit_w: float | None = None) -> tuple[str, str]:
+    """Return what devices draw, at a limit below their own if there is one, and what a month of busy hours costs."""
     device = catalog().accelerator(device_id)
-    each, tariff = device.quantity("power"), newest_electricity(catalog())
+    each, tariff = limit_w or device.quantity("power"), newest_electricity(catalog())
     if each is None or tariff is None:
         return f"The guide does not know what {device.name} draws.", ""
     watts = boards_watts(count, each_w=each)

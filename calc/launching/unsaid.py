@@ -9,6 +9,7 @@ CHOOSES_ATTENTION = ("llama.cpp", "transformers")
 TRITON = "triton"  # whose kernels are asked for by a flag
 OF_COMPUTER = {  # fields, and what stands in place of a flag
     "pcie": "no flag says how a card is connected: that is its slot's",
+    "power_limit": "no flag of an engine limits what a card draws: nvidia-smi -pl does, before the engine starts",
     "display": "no flag says that a screen is on the device: what that takes is in use before the engine starts",
     "memory_limit": "no flag keeps the engine below a number of bytes: what else is on the device has to leave so much",
 }
@@ -19,7 +20,7 @@ NO_CHOICE = "no flag says whether attention keeps its scores: the engine takes a
 def unsaid(scenario: Mapping[str, object], engine: str) -> Iterator[Warn]:
     """Iterate over what a scenario says, and no flag of any engine or of this one."""
     for field, message in OF_COMPUTER.items():
-        said = engine in SHARE_OF_ALL and field != "pcie"  # by a smaller share
+        said = engine in SHARE_OF_ALL and field in ("display", "memory_limit")  # by a smaller share
         if scenario.get(field) and not said:
             yield Warn("no-flag", message, field, INFO)
     if scenario.get("prompt_logits") == "all":

@@ -25,6 +25,7 @@ TAKEN_BY = (
         "offload": ("training", "trained_on", "duration", "longest"),
         "prefix_hit_rate": ("speed", "cost"),
         "pcie": (*RUN, "limit"),
+        "power_limit": (*RUN, "power"),
     }
 )
 # Words that say nothing where the line names what they are about.

@@ -101,7 +101,18 @@ def lengths(reader: Reader) -> dict[str, object]:
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    names = ("model", "accelerator", "accelerators", "pcie", "weights", "kv_cache", "engine", "sequences", *SHOWN)
+    names = (
+        "model",
+        "accelerator",
+        "accelerators",
+        "pcie",
+        "power_limit",
+        "weights",
+        "kv_cache",
+        "engine",
+        "sequences",
+        *SHOWN,
+    )
     scenario = said(reader, names) | placed(reader) | host(reader) | layout(reader) | beside(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)

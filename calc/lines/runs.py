@@ -35,6 +35,14 @@ RUNS: tuple[Rule, ...] = (
         r"\bpci-?e?\s*(?:gen\s*)?([3-6])(?:\.0)?\s*[x×]\s*(4|8|16)\b",
         lambda match: f"{match[1]}x{match[2]}",
     ),
+    (
+        "power_limit",
+        rf"\b(?:power[- ]?)?(?:limit|cap)(?:ped|ed)?(?:\s+(?:to|of|at))?\s*{NUMBER}\s?w(?:atts?)?\b",
+        plainly,
+    ),
+    ("power_limit", rf"\b(?:at|of|to)\s+{NUMBER}\s?w(?:atts?)?\b(?:\s+(?:power[- ]?)?(?:limit|cap)\b)?", plainly),
+    ("power_limit", rf"\b{NUMBER}\s?w(?:atts?)?\s+(?:power[- ]?)?(?:limit|cap)\b", plainly),
+    ("power_limit", rf"(?<!\S)-pl\s+{NUMBER}\b", plainly),
     # Of what else, an amount before has taken.
     (
         "rents",

@@ -12,7 +12,7 @@ from calc.scenario.fields import HOST_ENGINE, USUAL
 from calc.scenario.reader import Reader
 from calc.service.devices import read_devices
 
-HAVE = ("accelerator", "accelerators", "memory_limit", "display", "host", "pcie", "tensor_split")
+HAVE = ("accelerator", "accelerators", "memory_limit", "display", "host", "pcie", "power_limit", "tensor_split")
 TRAINING = "training"
 BOUGHT = 'What one could buy or rent is asked with want "hardware"'
 

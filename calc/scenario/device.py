@@ -1,10 +1,12 @@
 """The accelerator of a scenario: how it is plugged in, what may be used of it, and its rates."""
 
+import math
 import re
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
+from calc.performance.power import limited_power, power_law
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader, read_flag, whole
 from calc.units import show_gib
@@ -13,6 +15,10 @@ PCIE = re.compile(r"(?:pcie )?(\d)(?:\.0)? ?x(\d{1,2})")
 
 
 SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
+
+
+WATTS = re.compile(r"(\d{1,5}(?:\.\d)?)\s*w(?:atts?)?")
+LEAST_POWER = 0.25  # of a board's power: no board takes less, and most refuse well above it
 
 
 RATE = re.compile(r"(\d{1,5}(?:\.\d{1,6})?)\s*([gt])b/s")
@@ -39,7 +45,7 @@ def read_accelerator(reader: Reader, catalog: Catalog) -> Accelerator | None:
         raise ScenarioError("accelerator", f"must be a catalogue id or a market name, not {value!r:.60}")
     accelerator = catalog.accelerator(value)
     reader.filled["accelerator"] = accelerator.id
-    return limited(reader, plugged(reader, accelerator, catalog), catalog)
+    return limited(reader, throttled(reader, plugged(reader, accelerator, catalog), catalog), catalog)
 
 
 def plugged(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:
@@ -59,6 +65,34 @@ def plugged(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accel
     least = [min(int(asked), int(has)) for asked, has in zip(found.groups(), (own or found).groups(), strict=True)]
     reader.filled["pcie"] = f"{found[1]}.0 x{found[2]}"
     return accelerator.on_pcie(f"{least[0]}.0 x{least[1]}")
+
+
+def throttled(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:
+    """Return a device at the power limit that a scenario gives it, not above what its board may draw."""
+    value, power = reader.given.get("power_limit"), accelerator.quantity("power")
+    if value is None:
+        return accelerator
+    if power is None or not accelerator.sold_in_multiples:
+        raise ScenarioError("power_limit", f"does not apply: {accelerator.name} has no limit of its own to be set")
+    watts = read_watts(value)
+    least = math.ceil(power * LEAST_POWER)
+    if not least <= watts <= power:
+        message = f"must be from {least:,} to the {power:,.0f} W that {accelerator.name} may draw, not {watts:g} W"
+        raise ScenarioError("power_limit", message)
+    reader.filled["power_limit"] = watts
+    return limited_power(accelerator, watts, power_law(catalog))
+
+
+def read_watts(value: object) -> float:
+    """Return watts from a number of them, or from a text such as "250 W"."""
+    if isinstance(value, str):
+        found = WATTS.fullmatch(value.strip().casefold())
+        if found is None:
+            raise ScenarioError("power_limit", f'must be watts, or a text such as "250 W", not {value!r:.60}')
+        value = float(found[1])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ScenarioError("power_limit", f'must be watts, or a text such as "250 W", not {value!r:.60}')
+    return int(value) if value == int(value) else value
 
 
 def limited(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:

@@ -41,6 +41,7 @@ FIELDS = (
     "experts_on_host",
     "host",
     "pcie",
+    "power_limit",
     "tensor_split",
     "cache_offload",
     "correction",
@@ -113,4 +114,5 @@ OF_ACCELERATOR = {
     "memory_limit": "what a program may use of what",
     "display": "what a program may use of what",
     "pcie": "what is plugged in",
+    "power_limit": "what draws as much",
 }

@@ -11,9 +11,9 @@ from calc.scenario.device import read_accelerator
 from calc.scenario.fields import HOST_ENGINE, MOST_DEGREE
 from calc.scenario.reader import Reader, whole
 
-FIELDS = ("id", "count", "pcie", "memory_limit", "display")
+FIELDS = ("id", "count", "pcie", "power_limit", "memory_limit", "display")
 APART = ("speculation", "adapters_served")  # what stands on one kind of devices
-OF_EACH = ("pcie", "memory_limit", "display")
+OF_EACH = ("pcie", "power_limit", "memory_limit", "display")
 MOST_LISTED = 64
 
 

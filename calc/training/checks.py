@@ -10,6 +10,7 @@ from calc.memory.training.plan import (
 )
 from calc.memory.training.states import FACTORED, MATRICES
 from calc.performance.fabric import tensor_warnings
+from calc.performance.power import power_warnings
 
 WHOLE_BITS = 16  # of weights that nothing quantizes
 
@@ -185,4 +186,4 @@ def hardware_warnings(plan: Plan, accelerator: Accelerator) -> list[Warn]:
     if needed and needed not in accelerator.facts:
         message = f"{accelerator.name} does not compute in {needed.upper()}"
         found.append(Warn("format-not-native", message, "precision"))
-    return [*found, *tensor_warnings(accelerator, plan.layout.tensor)]
+    return [*found, *tensor_warnings(accelerator, plan.layout.tensor), *power_warnings(accelerator)]

@@ -32,6 +32,7 @@ FIELDS = (
     "accelerators",
     "memory_limit",
     "display",
+    "power_limit",
     "parallelism",
     "framework",
     "method",

@@ -72,6 +72,7 @@ TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/tr
 SERVED = re.compile(r"max_concurrency|(?<!offline, )\b\d+ requests")  # through a server, of many lengths
 RANGE_RATIO = re.compile(r"range ratio (\d[\d.]*\d|\d)|lengths uniform 1\.\.")  # the least of lengths over the most
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
+HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
 SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
 
 
@@ -113,9 +114,9 @@ def stated(row: Row) -> dict[str, str]:
 
 
 def slot_of(row: Row) -> dict[str, str]:
-    """Return the PCIe that a row says its cards are plugged into."""
-    plugged = PLUGGED.search(row["notes"])
-    return {"pcie": plugged[1]} if plugged else {}
+    """Return the PCIe that a row says its cards are plugged into, and the limit that their power is held to."""
+    plugged, held = PLUGGED.search(row["notes"]), HELD.search(row["notes"])
+    return ({"pcie": plugged[1]} if plugged else {}) | ({"power_limit": held[1]} if held else {})
 
 
 def attention_of(row: Row, engine: str, version: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from calc.validation.inference_speed import HELD
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 from calc.validation.training_devices import accelerator_of, network_of
@@ -260,6 +261,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
         **divided,
         **batches(row, divided["parallelism"]),
         **pieces_of(row),
+        **({"power_limit": held[1]} if (held := HELD.search(row["notes"])) else {}),
         **framework_of(row),
         **trained(row),
         **optional(row),

@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 from calc.catalog.records.facts import Disagreement, Fact, Mismatch
 
+LIMIT = "limit"  # what a fact of power is then: not the board's own
+CLOCKED = ("clock", "fp32", "tf32", "bf16", "fp16", "fp16_accumulate", "fp8", "fp6", "fp4", "int8")  # rates of units
+
 
 class Accelerator(NamedTuple):
     """What software sees as one device, with its own memory. `facts` are found by the names in `ACCELERATOR_FACTS`.
@@ -67,6 +70,18 @@ class Accelerator(NamedTuple):
         """Return the device in a slot of a generation and so many lanes: "4.0 x8"."""
         slot = self.facts.get("pcie", self.facts["memory"])._replace(value=way, unit="", basis="")
         return self._replace(facts={**self.facts, "pcie": slot})
+
+    def drawing(self, watts: float, *, clock: float, reads: float) -> "Accelerator":
+        """Return the device at a limit of its power, with shares of its clock and of the rate it reads memory at."""
+        shares = dict.fromkeys(CLOCKED, clock) | {"bandwidth": reads}
+        slower = {
+            name: self.facts[name]._replace(value=value * share)
+            for name, share in shares.items()
+            if (value := self.quantity(name)) is not None
+        }
+        return self._replace(
+            facts={**self.facts, **slower, "power": self.facts["power"]._replace(value=watts, basis=LIMIT)}
+        )
 
     @property
     def sixteen_bit(self) -> Fact | None:
