@@ -61,7 +61,7 @@ INPUTS: tuple[Input, ...] = (
     Amount(
         "requests",
         "Requests in all",
-        "Of a test that ends, so many at a time or all at once. Empty: it goes on.",
+        "Of a test that ends: at a rate, so many at a time or all at once. Empty: it goes on.",
         "",
         least=1,
         most=MOST_REQUESTS,
@@ -189,10 +189,10 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
 
 
 def served(plain: dict[str, object]) -> dict[str, object]:
-    """Return a scenario with its requests as they came: at a rate, in a test that ends, or so many at a time."""
+    """Return a scenario with its requests as they came: at a rate, so many at a time, in a test that ends or not."""
     rate, requests = plain.pop("requests_per_s", None), plain.pop("requests", None)
     if rate:
-        return asked_of_server(plain, {"requests_per_s": rate})
+        return asked_of_server(plain, ({"requests": requests} if requests else {}) | {"requests_per_s": rate})
     if requests:
         kept = plain.pop("concurrency", None)
         return asked_of_server(plain, {"requests": requests} | ({"concurrency": kept} if kept else {}))

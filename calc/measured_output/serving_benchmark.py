@@ -46,14 +46,14 @@ def read(text: str, catalog: Catalog) -> Reading | None:
         "time_per_output_token_s": (number(said, "Mean TPOT (ms)") or number(said, "Mean ITL (ms)")) / 1000,
     }
     limit, rate = last(LIMIT, text), last(INTERVAL, text)
-    if rate and not limit:
+    if limit:
+        fields["concurrency"] = min(int(limit), round(requests))
+    elif rate:
         fields["requests_per_s"] = float(rate)
-    else:
-        fields |= {"concurrency": min(int(limit), round(requests))} if limit else {}
-        if requests <= MOST_REQUESTS:
-            fields["requests"] = round(requests)
-        elif not limit:
-            raise ScenarioError("text", f"has more than {MOST_REQUESTS:,} requests at once, which are not gone through")
+    if requests <= MOST_REQUESTS:
+        fields["requests"] = round(requests)
+    elif not limit and not rate:
+        raise ScenarioError("text", f"has more than {MOST_REQUESTS:,} requests at once, which are not gone through")
     return Reading(WHAT, fields, {name: value for name, value in terms.items() if value}, tuple(notes))
 
 

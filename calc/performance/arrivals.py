@@ -43,7 +43,7 @@ class Arrivals(NamedTuple):
     requests_per_s: float
     burstiness: float  # shape of the gamma distribution of the gaps between them: 1 is Poisson, less comes in bursts
     kinds: tuple[Kind, ...]
-    requests: int = 0  # that come all at once, and no more; 0: they come without end
+    requests: int = 0  # that come, and no more, all at once where their rate is infinite; 0: they come without end
     at_a_time: int = 0  # of these, as many as a client keeps in the server; 0: all
 
     @property

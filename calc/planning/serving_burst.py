@@ -1,6 +1,6 @@
 """The speeds of a server to which a number of requests comes and no more: `arrivals` with `requests`.
 
-All come at once, or a client keeps `concurrency` of them in the server, as load tests do.
+All come at once, or at a rate, or a client keeps `concurrency` of them in the server, as load tests do.
 """
 
 from math import ceil
@@ -27,7 +27,8 @@ def burst_of(site: Site, traffic: Traffic, *, factors: tuple[float, float] = (1.
     clients = ceil(kept / site.replicas)
     each = ceil(traffic.arrivals.requests / (ceil(kept / clients) if clients else site.replicas))
     server = site.server._replace(step_factor=factors[0], prompt_factor=factors[1], clients=clients)
-    run = run_queue(requests(traffic.arrivals, count=each, longest=site.longest), server=server, times=site.times)
+    asked = requests(traffic.arrivals, count=each, replicas=site.replicas, longest=site.longest)
+    run = run_queue(asked, server=server, times=site.times)
     seconds, answers = max(answer.last_s for answer in run.served), run.served
     replicas = traffic.arrivals.requests / each
     return found_of(

@@ -2,7 +2,7 @@
 
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil
+from math import ceil, isinf
 from typing import NamedTuple
 
 from calc.performance.arrivals import Arrivals, Request, Traffic, requests
@@ -122,14 +122,19 @@ def held_up_by_ranks(passes: Passes, load: Load, most: float, arrivals: Arrivals
 
     A run follows one rank of several to which requests come alike: what it waits for the others' is that of a steady
     state, with as many of theirs as come; where clients send one after the other, with as many as it has itself. None
-    where it waits for none: a rank alone, and what comes all at once, which all ranks read at the same time.
+    where it waits for none: a rank alone, and what comes all at once, or faster than it is answered, which all ranks
+    read at the same time.
     """
-    if load.ranks == 1 or (arrivals.requests and not arrivals.at_a_time):
+    if load.ranks == 1 or (isinf(arrivals.requests_per_s) and not arrivals.at_a_time):
         return None
     spread = arrivals.kinds[0].output.deviation if len(arrivals.kinds) == 1 else 1.0
     load = load._replace(closed=bool(arrivals.at_a_time), spread=spread)
     alone = load._replace(ranks=1)
     theirs = None if arrivals.at_a_time else running_at(passes, load, most, arrivals.requests_per_s / load.ranks)
+    if theirs is not None and arrivals.requests:
+        if theirs >= most:
+            return None
+        theirs = min(theirs, arrivals.requests / load.ranks)
 
     def held_up_s(sequences: int) -> float:
         running = sequences if theirs is None else theirs

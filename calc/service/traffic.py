@@ -56,22 +56,16 @@ def read_traffic(
 
 
 def read_pace(value: Mapping[str, object]) -> tuple[dict[str, object], Arrivals]:
-    """Return when requests come, as it is filled in and as it is meant: at a rate without end, or so many in all."""
-    if "requests" in value:
-        when = "come as others are answered" if "concurrency" in value else "all come at once"
-        for name in ("requests_per_s", "burstiness"):
-            if name in value:
-                raise ScenarioError(f"arrivals.{name}", f"does not go together with requests, which {when}")
-        count = whole(value["requests"], "arrivals.requests", 1, MOST_REQUESTS)
-        found = Arrivals(inf, 1.0, (), count)
-        if "concurrency" not in value:
-            return {"requests": count}, found
-        kept = whole(value["concurrency"], "arrivals.concurrency", 1, MOST_REQUESTS)
-        return {"requests": count, "concurrency": kept}, found._replace(at_a_time=kept)
+    """Return when requests come, as it is filled in and as it is meant: at a rate, or so many in all, or both."""
+    count = whole(value["requests"], "arrivals.requests", 1, MOST_REQUESTS) if "requests" in value else 0
+    said: dict[str, object] = {"requests": count} if count else {}
     if "concurrency" in value:
-        raise ScenarioError(
-            "arrivals.concurrency", "does not apply: it needs requests, of which so many are kept in the server"
-        )
+        kept, arrivals = read_kept(value, count)
+        return said | {"concurrency": kept}, arrivals
+    if count and "requests_per_s" not in value:
+        if "burstiness" in value:
+            raise ScenarioError("arrivals.burstiness", "does not go together with requests, which all come at once")
+        return said, Arrivals(inf, 1.0, (), count)
     if "requests_per_s" not in value:
         raise ScenarioError(
             "arrivals.requests_per_s",
@@ -81,7 +75,20 @@ def read_pace(value: Mapping[str, object]) -> tuple[dict[str, object], Arrivals]
     burstiness = number(
         value.get("burstiness", 1.0), "arrivals.burstiness", most=MOST_BURSTINESS, least=LEAST_BURSTINESS
     )
-    return {"requests_per_s": rate, "burstiness": burstiness}, Arrivals(rate, burstiness, ())
+    return said | {"requests_per_s": rate, "burstiness": burstiness}, Arrivals(rate, burstiness, (), count)
+
+
+def read_kept(value: Mapping[str, object], count: int) -> tuple[int, Arrivals]:
+    """Return how many of some requests a client keeps in the server, and how they come."""
+    if not count:
+        raise ScenarioError(
+            "arrivals.concurrency", "does not apply: it needs requests, of which so many are kept in the server"
+        )
+    for name in ("requests_per_s", "burstiness"):
+        if name in value:
+            raise ScenarioError(f"arrivals.{name}", "does not go together with concurrency: they come as others end")
+    kept = whole(value["concurrency"], "arrivals.concurrency", 1, MOST_REQUESTS)
+    return kept, Arrivals(inf, 1.0, (), count, kept)
 
 
 def known(value: Mapping[object, object], field: str, names: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import isinf
 from typing import Any
 
 from calc import ScenarioError
@@ -52,7 +53,8 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
     begun, in_place = begun_with(engine.id), None
     first = predict(begun)  # raises where no speed is known
     if arrivals:
-        steady = item_of(row, steadily(scenario, arrivals), figure, measured).predict
+        kept = at_a_time(served, asked.output_tokens, asked.cached_tokens)
+        steady = item_of(row, steadily(scenario, arrivals, kept), figure, measured).predict
         in_place = scaled(steady, first / steady(begun))
     device = question.accelerator
     kind = f"{device.vendor} {device_class(device)}" if device else ""
@@ -69,9 +71,19 @@ def item_of(row: Row, scenario: Mapping[str, Any], figure: str, measured: float)
     )
 
 
-def steadily(scenario: Mapping[str, Any], arrivals: Arrivals) -> dict[str, Any]:
-    """Return the scenario of a run of requests as if it had neither a beginning nor an end."""
-    kept = arrivals.at_a_time or arrivals.requests
+def at_a_time(served: Served, output_tokens: int, cached_tokens: int) -> int:
+    """Return how many of the requests that come to a server are in it at a time, at most and as a mean."""
+    traffic = served.serving.traffic
+    if traffic is None:
+        raise SkipError("no requests come")
+    arrivals = traffic.arrivals
+    site = None if isinf(arrivals.requests_per_s) else site_of(served, traffic, output_tokens, cached_tokens)
+    coming = arrivals.requests if site is None else site.running(arrivals.requests_per_s)
+    return max(min(arrivals.at_a_time or coming, arrivals.requests), 1)
+
+
+def steadily(scenario: Mapping[str, Any], arrivals: Arrivals, kept: int) -> dict[str, Any]:
+    """Return the scenario of a run of requests as if it had neither a beginning nor an end, of so many at a time."""
     spread = arrivals.kinds[0].output.deviation
     whole = {name: value for name, value in scenario.items() if name != "arrivals"}
     return whole | {"concurrency": kept} | ({"length_spread": spread} if spread else {})

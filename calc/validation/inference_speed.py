@@ -71,6 +71,8 @@ TILED = ("hf_posts", "llm_awq_tinychat")  # llama.cpp with flash attention: long
 TILES_BY_DEFAULT = (4, 36)  # of transformers: https://github.com/huggingface/transformers/releases/tag/v4.36.0
 SERVED = re.compile(r"max_concurrency|(?<!offline, )\b\d+ requests")  # through a server, of many lengths
 RANGE_RATIO = re.compile(r"range ratio (\d[\d.]*\d|\d)|lengths uniform 1\.\.")  # the least of lengths over the most
+PACED = re.compile(r"(\d[\d.]*) (?:requests )?a second")  # as many requests as a client sends
+LONGER = 2.0  # times as long as requests come has a run to take that says what a server can
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
 HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
 SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
@@ -152,7 +154,7 @@ def lengths_of(row: Row, engine: str) -> dict[str, Any]:
 
 
 def served_at_once(row: Row) -> dict[str, Any]:
-    """Return the requests that were in a server at a time; where it is known how many there were, they are a burst.
+    """Return the requests that were in a server at a time; where it is known how many there were, they have an end.
 
     The first of ten rounds comes at once, which the mean of all first tokens still shows, and a run has an end. Where
     all lengths are alike requests stay in step, round after round: those that came together end together, and the next
@@ -160,8 +162,6 @@ def served_at_once(row: Row) -> dict[str, Any]:
     Prompts and answers of ShareGPT have the spread of its lengths about the mean that the row states; random ones of
     SGLang's client any length up to one, unless it is told otherwise.
     """
-    if "a second" in row["batch"]:
-        raise SkipError("requests came at a set rate, which is that of the tokens")
     kept = re.search(r"max_concurrency (\d+)", row["batch"])
     count = queued(row)
     at_a_time = {"concurrency": int(kept.group(1))} if kept else {}
@@ -171,11 +171,23 @@ def served_at_once(row: Row) -> dict[str, Any]:
             alike = spread is not None and len(set(spread(number(row, "output_len")).values())) == 1
             return at_a_time | ({"length_spread": 0.0} if alike else {})
         raise SkipError("how many requests ran at a time is not stated")
-    arrivals: dict[str, Any] = {"requests": count} | at_a_time
+    arrivals: dict[str, Any] = {"requests": count} | at_a_time | paced(row)
     if spread:
         means = {"prompt_tokens": float(row["input_len"]), "output_tokens": float(row["output_len"])}
         arrivals["lengths"] = {name: spread(mean) for name, mean in means.items()}
     return {"arrivals": arrivals}
+
+
+def paced(row: Row) -> dict[str, Any]:
+    """Return the rate at which a row's requests came; raises SkipError where its tokens say that rate and no more."""
+    said = PACED.search(row["batch"])
+    if not said:
+        return {}
+    rate = float(said.group(1))
+    tokens = FIGURES[row["metric"]] == "output_tokens_per_s"
+    if tokens and number(row, "output_len") / measured_of(row) < LONGER / rate:
+        raise SkipError("requests came at a set rate, which is that of the tokens")
+    return {"requests_per_s": rate}
 
 
 def lognormal_about(mean: float) -> dict[str, int]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
-from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, requests
+from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, requests, times_of
 from calc.performance.load import Load, steady_state
 from calc.performance.queue import UNBOUNDED, run_queue
 from calc.performance.server import Run, Server
@@ -239,13 +239,36 @@ def test_every_engine_serves_arrivals(engine: str) -> None:
     assert again["speed"] == report["speed"]
 
 
-@pytest.mark.parametrize(
-    ("kept", "when"), [({}, "all come at once"), ({"concurrency": 4}, "come as others are answered")]
-)
-def test_when_so_many_come_is_said(kept: dict[str, int], when: str) -> None:
-    """A rate is refused beside so many requests: they come at once, or as a client's others are answered."""
-    with pytest.raises(ScenarioError, match=when):
-        estimate({**SERVED, "arrivals": {"requests": 10, "requests_per_s": 1, **kept}})
+def test_so_many_may_come_at_a_rate() -> None:
+    """At a rate far above what is answered they are a burst; far below, each is alone and the last ends the run."""
+    burst, fast, slow = (
+        arriving(requests=20, **rate) for rate in ({}, {"requests_per_s": 1e5}, {"requests_per_s": 0.02})
+    )
+    assert fast["all_answered_s"]["typical"] == pytest.approx(burst["all_answered_s"]["typical"], rel=0.01)
+    alone, last = arriving(requests=1), times_of(1.0, 20)[-1] / 0.02
+    tokens = [found["time_per_output_token_s"]["typical"] for found in (slow, alone)]
+    assert tokens[0] == pytest.approx(tokens[1], rel=0.01)
+    assert last < slow["all_answered_s"]["typical"] < last + 1.1 * alone["all_answered_s"]["typical"]
+
+
+def test_ranks_that_share_experts_wait_for_what_comes_at_a_rate() -> None:
+    """As many as come without end wait for each other's prompts; where all come at once they read together."""
+    ranks = {"model": "deepseek-v3", "weights": "fp8", "engine": "sglang", "accelerator": "h200-sxm-141gb"}
+    ranks |= {"prompt_tokens": 2000, "output_tokens": 200, "parallelism": {"data": 8, "expert": 8}}
+
+    def token_s(**arrivals: float) -> float:
+        found: Any = estimate({**ranks, "arrivals": arrivals})
+        return float(found["speed"]["time_per_output_token_s"]["typical"])
+
+    endless = token_s(requests_per_s=1)
+    assert token_s(requests_per_s=1, requests=400) == pytest.approx(endless, rel=0.15)
+    assert token_s(requests_per_s=1e5, requests=64) == pytest.approx(token_s(requests=64), rel=0.02)
+
+
+def test_a_client_that_keeps_so_many_has_no_rate() -> None:
+    """It sends the next as one is answered."""
+    with pytest.raises(ScenarioError, match="come as others end"):
+        estimate({**SERVED, "arrivals": {"requests": 10, "requests_per_s": 1, "concurrency": 4}})
 
 
 @pytest.mark.parametrize(
@@ -254,7 +277,7 @@ def test_when_so_many_come_is_said(kept: dict[str, int], when: str) -> None:
         (5, "arrivals"),
         ({}, "arrivals.requests_per_s"),
         ({"requests_per_s": 0}, "arrivals.requests_per_s"),
-        ({"requests_per_s": 1, "requests": 10}, "arrivals.requests_per_s"),
+        ({"requests_per_s": 1, "requests": 10, "concurrency": 2}, "arrivals.requests_per_s"),
         ({"requests": 10, "burstiness": 1}, "arrivals.burstiness"),
         ({"requests": 0}, "arrivals.requests"),
         ({"requests_per_s": float("nan")}, "arrivals.requests_per_s"),
