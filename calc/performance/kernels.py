@@ -165,6 +165,8 @@ class Kernels(DeviceLaws):
         reading = self.vector_read_s(operation.weight_bytes, law.read, weights, operation.kernel)
         worked = blend(reading, flops / law.rate, law.sharpness)
         beside = self.own.expert_passes * operation.io_bytes / law.read
+        if operation.tokens > FEW_ROWS:
+            beside += self.own.experts_sort_s * operation.matrices
         return starts * self.own.vector_start_s + worked + beside
 
     def plain_experts(self, operation: Experts) -> float:

@@ -22,9 +22,12 @@ ENGINES = {
     "vllm": "vllm",
     "sglang": "sglang",
 }
+ASKED = ("llama.cpp", "ik_llama.cpp")  # whose users say how attention is done
 # Of an engine, not of what is around it.
 VERSION = re.compile(r"\bb\d{4,}\b|^\d+\.\d+(\.\d+)?|(?<=vllm )\d+\.\d+(\.\d+)?")
 BACKEND = re.compile(r"(?:; |backend: )(cuda|hip|metal|rocm|sycl|vulkan)\b", re.IGNORECASE)  # of llama.cpp, in notes
+TILES = re.compile(r"-fa ([01])\b")  # of llama.cpp, in notes
+WAYS = {"0": "eager", "1": "flash"}
 UNMAPPED = "2026-01-14"  # from when on llama-bench maps no file unless it is asked (pull request 18841 of llama.cpp)
 DRAFTED = "spec"  # rows with drafts, which calc.validation.speculation compares
 OUTPUT = 128  # tokens written where a row measures the prompt alone, or decoding without saying for how long
@@ -65,22 +68,23 @@ def scenario_of(row: Row) -> dict[str, Any]:
 
 
 def asked_of(row: Row) -> dict[str, str]:
-    """Return the back end of llama.cpp that a row names, and attention without tiles, llama-bench's own default."""
-    built = BACKEND.search(row["notes"])
-    return ({"backend": built[1]} if built else {}) | ({"attention": "eager"} if "-fa 0" in row["notes"] else {})
+    """Return the back end of llama.cpp that a row names, and whether attention was asked for in tiles or without."""
+    built, tiles = BACKEND.search(row["notes"]), TILES.search(row["notes"])
+    return ({"backend": built[1]} if built else {}) | ({"attention": WAYS[tiles[1]]} if tiles else {})
 
 
 def version_of(row: Row, engine: str) -> dict[str, str]:
     """Return the version of the engine that a row states, or that was current when it was measured.
 
-    Those who measure llama.cpp ask for flash attention, whatever a build of that day did by itself.
+    Those who measure llama.cpp ask for flash attention, whatever a build of that day did by itself; Ollama's people
+    are not asked (its `FlashAttention` names few models, none before 2025).
     """
     if stated := VERSION.search(row["engine_version"]):
         return {"engine_version": stated.group()}
     version = version_then(row, engine)
     if not version:
         return {}
-    return {"engine_version": version} | ({"attention": "flash"} if engine == "llama.cpp" else {})
+    return {"engine_version": version} | ({"attention": "flash"} if row["engine"] in ASKED else {})
 
 
 def host_of(row: Row) -> dict[str, Any]:

@@ -140,6 +140,15 @@ def test_tiles_of_experts_in_turn() -> None:
     assert found.seconds(operation) == pytest.approx(starts * 0.25 + worked(1e9 + 3 * 2e8, 128 * 2 * 3 * 30 * 50))
 
 
+def test_experts_whose_rows_are_sorted_by_the_host() -> None:
+    """Each of three products of a prompt waits half a second for it, and none of the vectors of eight tokens."""
+    plain = OwnKernels(expert_tile=128.0)
+    for tokens, waited in ((64.0, 1.5), (8.0, 0.0)):
+        operation = Experts("experts", tokens, 6.0, 8, 2.0, 30, 50, 3, "q8-0", 1e9, 2e8)
+        sorted_there = Kernels(CARD, own=plain._replace(experts_sort_s=0.5)).seconds(operation)
+        assert sorted_there - Kernels(CARD, own=plain).seconds(operation) == pytest.approx(waited)
+
+
 @pytest.mark.parametrize(("tokens", "kernel", "products"), [(129, "bf16", 12), (128, "bf16", 0), (129, "q8-0", 0)])
 def test_plain_experts_in_turn(tokens: float, kernel: str, products: int) -> None:
     """Above 128 tokens four touched experts in 16 bit are 12 products, two kernels around each; packed ones none."""
