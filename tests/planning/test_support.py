@@ -33,6 +33,7 @@ def asked(model: str, engine: str, accelerator: str, **fields: object) -> Any:
         ("glm-5.3-flash", "vllm", "RTX 4090", "published"),
         ("qwen3-30b-a3b", "vllm", "Arc Pro B60", "awq"),
         ("deepseek-v3.2", "sglang", "A100 80GB", "bf16"),
+        ("qwen3-30b-a3b", "sglang", "A100 80GB", "fp8"),
         ("deepseek-v3", "tensorrt-llm", "A100 80GB", "bf16"),
         ("deepseek-v4-flash", "tensorrt-llm", "H200", "published"),
         ("t5-large", "vllm", "H100", "published"),
