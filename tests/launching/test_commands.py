@@ -596,6 +596,13 @@ def test_a_container_has_what_it_runs() -> None:
     assert in_pod({**H100, "engine": "vllm", "accelerator": "mi300x"})[0] == "vllm/vllm-openai-rocm"
 
 
+def test_flags_are_those_of_the_version_that_is_asked_for() -> None:
+    """Where none is asked for they are of the newest, and no version is named: an era's first knows fewer of them."""
+    for version in ("0.9.2", None):
+        answer: Any = launch({**SCENARIOS["vllm on two machines"], "engine_version": version})
+        assert answer["engine_version"] == version
+
+
 def test_mpi_starts_the_ranks_of_other_machines() -> None:
     """Of TensorRT-LLM the first machine alone starts ranks; the others let it in, and on Kubernetes it waits for them.
 
