@@ -7,6 +7,12 @@ GPUS = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Intel": "gpu.intel.co
 LEADER, NUMBER = "$LWS_LEADER_ADDRESS", "$LWS_WORKER_INDEX"  # as LeaderWorkerSet names them
 RAY = "--distributed-executor-backend"  # by which vLLM reached other machines before it did so by itself
 FIRST, OTHERS = "first machine", "other machines"
+BY_SSH = "tensorrt-llm"  # the engine whose first machine starts the others' ranks, by MPI over SSH
+HOSTS = "$HOSTS"  # all machines with the ranks of each: first:8,second:8
+# The folder of a secret may be written by all, which a server of SSH refuses otherwise.
+SERVER = "apt-get update && apt-get install -y openssh-server && mkdir -p /run/sshd\n/usr/sbin/sshd -o StrictModes=no"
+KEYS = "ssh"  # the secret with the keys that pods know each other by
+STRANGERS = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
 
 
 def replaced(text: str, names: dict[str, str]) -> str:
@@ -30,9 +36,10 @@ def by_machine(found: Served) -> list[tuple[str, str]]:
             (FIRST, replaced(text, {'"$RANK"': "0"})),
             (f"{OTHERS}, with RANK from 1 on", f"{text} \\\n  --headless"),
         ]
-    if engine == "tensorrt-llm":
-        devices = found.machines * found.devices
-        return [(FIRST, f"mpirun -n {devices} --hostfile hosts \\\n  trtllm-llmapi-launch {text}")]
+    if engine == BY_SSH:
+        ranks = f'-n {found.machines * found.devices} -H {HOSTS} \\\n  -mca plm_rsh_args "{STRANGERS}"'
+        first = f"mpirun --allow-run-as-root {ranks} \\\n  trtllm-llmapi-launch {text}"
+        return [(FIRST, first), (OTHERS, f"{SERVER} -D")]
     return [("each machine, with RANK from 0 on", text)]
 
 
@@ -60,7 +67,7 @@ def slurm(found: Served) -> str:
     elif found.launcher.id == "vllm":
         counted = script("RANK=$((SLURM_NODEID + 1))\n" + others)
         lines += [f"{on_others} {counted} &", f"{on_first} {first}"]
-    elif found.launcher.id == "tensorrt-llm":
+    elif found.launcher.id == BY_SSH:
         lines += [f"srun --mpi=pmix trtllm-llmapi-launch {text}"]
     else:
         lines += [everywhere(replaced(text, {"$RANK": "$SLURM_NODEID"}))]
@@ -88,27 +95,54 @@ def kubernetes(found: Served, *, vendor: str, replicas: int) -> str:
     parts = by_machine(found)
     first, others = parts[0][1], parts[-1][1]
     names = {HEAD: LEADER, "$RANK": NUMBER}
+    by_ssh = found.launcher.id == BY_SSH
+    if by_ssh:
+        first = f"{SERVER}\n{reached(found)}{first}"
     group = f"size: {found.machines}\nleaderTemplate:\n"
-    group += indented("spec:\n" + indented(container(found, replaced(first, names), vendor)))
+    leader = container(found, replaced(first, names), vendor, keys=by_ssh)
+    group += indented("spec:\n" + indented(leader))
     group += "workerTemplate:\n"
-    group += indented("spec:\n" + indented(container(found, replaced(others, names), vendor)))
+    worker = container(found, replaced(others, names), vendor, keys=by_ssh, serves=not by_ssh)
+    group += indented("spec:\n" + indented(worker))
     spec = f"replicas: {replicas}\nleaderWorkerTemplate:\n{indented(group)}"
     head = f"apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {{name: {name}}}\nspec:\n"
     return head + indented(spec)
 
 
-def container(found: Served, text: str, vendor: str) -> str:
-    """Return a pod's container that runs a command on all devices of a machine, with the files that it reads."""
+def reached(found: Served) -> str:
+    """Return the lines by which a group's leader names its pods with their ranks, and waits for each of the others."""
+    return (
+        f"HOSTS={LEADER}:{found.devices}\n"
+        f"for number in $(seq {found.machines - 1}); do\n"
+        f"  pod=${{LWS_LEADER_ADDRESS/./-$number.}}\n"
+        f'  until ssh {STRANGERS} "$pod" true; do sleep 5; done\n'
+        f"  HOSTS=$HOSTS,$pod:{found.devices}\n"
+        "done\n"
+    )
+
+
+def container(found: Served, text: str, vendor: str, *, keys: bool = False, serves: bool = True) -> str:
+    """Return a pod's container that runs a command on all devices of a machine.
+
+    With the files that it reads, and the flag by which a server listens to others than its own pod, where it `serves`;
+    with the keys of a secret where it reaches other pods by SSH.
+    """
     launcher, resource = found.launcher, GPUS.get(vendor, "nvidia.com/gpu")
     image = launcher.images.get(vendor, launcher.image) or "IMAGE"
-    lines = [f"cat > {name} <<'END'\n{content}END" for name, content in found.files]
+    lines = [f"cat > {name} <<'END'\n{content}END" for name, content in found.files] if serves else []
     lines += [launcher.prepare] if launcher.prepare else []
-    lines.append(f"{text} \\\n  {launcher.listens}" if launcher.listens else text)
+    lines.append(f"{text} \\\n  {launcher.listens}" if launcher.listens and serves else text)
     script = "\n".join(lines)
     run = f'  command: ["bash", "-c"]\n  args:\n    - |\n{indented(script, 6)}'
     limits = f'  resources: {{limits: {{{resource}: "{found.devices}"}}}}\n'
-    shared = "  volumeMounts: [{name: shared-memory, mountPath: /dev/shm}]\n"
-    volume = "volumes: [{name: shared-memory, emptyDir: {medium: Memory}}]\n"
+    mounts, volumes = (
+        ["{name: shared-memory, mountPath: /dev/shm}"],
+        ["{name: shared-memory, emptyDir: {medium: Memory}}"],
+    )
+    if keys:
+        mounts.append("{name: keys, mountPath: /root/.ssh}")
+        volumes.append(f"{{name: keys, secret: {{secretName: {KEYS}, defaultMode: 0600}}}}")
+    shared, volume = f"  volumeMounts: [{', '.join(mounts)}]\n", f"volumes: [{', '.join(volumes)}]\n"
     return f"containers:\n- name: server\n  image: {image}\n{run}{limits}{shared}{volume}"
 
 

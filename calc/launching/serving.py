@@ -69,6 +69,7 @@ def served(scenario: Mapping[str, object], report: Mapping[str, Any], facts: Cat
     if launcher.id == "tensorrt-llm":
         files.append(("options.yaml", options(filled, facts)))
         asked["options"] = "options.yaml"
+        warnings += [keys_needed()] if machines > 1 else []
     if launcher.id == "transformers":
         files.append(("generate.py", generating(asked, filled)))
     said, left = flags_of(launcher, asked, version)
@@ -223,6 +224,16 @@ def own_weights(place: str, model: str, weights: object) -> Warn:
     """Return that the reader has to bring the weights."""
     message = f"put {model} in {weights} at {place}, or the name of a repository that holds it in its place"
     return Warn("weights-needed", message, "weights", INFO)
+
+
+def keys_needed() -> Warn:
+    """Return that machines whose ranks MPI starts have to know each other."""
+    message = (
+        "MPI starts the ranks of other machines over SSH: put a key that all of them know into ~/.ssh, on Kubernetes "
+        "into a secret named ssh (id_ed25519 and authorized_keys), and by hand name them in HOSTS with the ranks of "
+        "each, first:8,second:8"
+    )
+    return Warn("keys-needed", message, "parallelism", INFO)
 
 
 def generating(asked: Mapping[str, object], filled: Mapping[str, Any]) -> str:

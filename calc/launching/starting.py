@@ -32,7 +32,7 @@ def starting(scenario: Mapping[str, object], replicas: object) -> Answer:
     several = found.machines > 1
     return {
         "engine": found.launcher.id,
-        "engine_version": report["scenario"].get("engine_version"),
+        "engine_version": scenario.get("engine_version"),  # what is filled in is where an era begins
         "machines": found.machines,
         "commands": [{"where": where, "text": text} for where, text in by_machine(found)],
         "flags": flags(found.said),

@@ -25,6 +25,9 @@ from calc.units import HOUR_S, show_count, show_gib, show_large_count, show_numb
 
 Answer = dict[str, object]
 OF_OPTIONS = ("experts-not-quantized",)  # warnings of options that the whole answer has, once
+# What MLPerf's server of Llama 2 70B keeps, the first as people read 240 words a minute; source:
+# https://mlcommons.org/2024/03/mlperf-llama2-70b/
+READ_PER_S, BEGUN_S = 5.0, 2.0
 
 
 def answer(asked: Mapping[str, object]) -> Answer:
@@ -233,6 +236,8 @@ def warnings(question: Question, search: Search, options: list[Option], *, small
     if options and (search.ended or (question.of == "model" and not search.rejected)):
         message = "nothing that was tried is too much: the model's own limit, or the end of the search, is what ends it"
         found.append(Warn("limit-not-met", message, "of", INFO))
+    if slow := slower_than_read(question, options):
+        found.append(Warn("speed-not-asked", slow, "need", INFO))
     if question.rank_by == "cost" and any(search.price(option.candidate) is None for option in options):
         message = "options whose price is in no source come last"
         found.append(Warn("price-not-known", message, "rank_by", INFO))
@@ -244,6 +249,28 @@ def warnings(question: Question, search: Search, options: list[Option], *, small
         found.append(Warn("second-hand", message, "limits.buy", INFO))
     kept = (warning for option in options for warning in option.report["warnings"] if warning["code"] in OF_OPTIONS)
     return [*(warning.as_dict() for warning in found), *list(kept)[:1]]
+
+
+def slower_than_read(question: Question, options: list[Option]) -> str:
+    """Return in a sentence how slow options are where people share them and said no time; empty where one reads so."""
+    if not question.need.shared or question.need.timed:
+        return ""
+    written = [option.typical for option in options if writes(option.typical)]
+    slowest = max((time for speed in written if (time := time_of(speed))), default=0.0)
+    latest = max((speed.get("time_to_first_token_s", 0.0) for speed in written), default=0.0)
+    said = (
+        [f"the slowest of these writes {show_number(1 / slowest)} tokens a second to each"]
+        if slowest > 1 / READ_PER_S
+        else []
+    )
+    said += [f"the last to begin does so after {show_number(latest)} s"] if latest > BEGUN_S else []
+    if not said:
+        return ""
+    return (
+        f"no speed is asked for, and {', '.join(said)}: MLPerf's server of Llama 2 70B keeps "
+        f"{READ_PER_S:g} a second, as people read, and begins within {BEGUN_S:g} s; need.tokens_per_s_each and "
+        "need.ttft_s ask for that"
+    )
 
 
 def second_hand(question: Question, facts: Catalog, options: list[Option]) -> list[str]:

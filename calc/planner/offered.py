@@ -20,7 +20,7 @@ OWN_COUNTS = tuple(
 MACHINE = 8  # devices: beyond one those of a training run are rented by the machine
 CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
 OWN = "consumer"  # what they are made for
-RENTED, MODIFIED = "rented", "modified"
+RENTED, MODIFIED, CLOUD = "rented", "modified", "cloud"
 USUAL_DEVICES = 8  # of a replica at most, unless a limit is given
 
 
@@ -150,18 +150,37 @@ def devices(question: Question, facts: Catalog, accelerator: Accelerator) -> Dev
 def one_device(question: Question, facts: Catalog, accelerator: Accelerator) -> Devices:
     """Return one device with what it costs."""
     own = own_price(question, "price_per_hour")
-    rent, price, lowest = facts.once(f"paid {accelerator.id}", lambda: paid(facts, accelerator))
+    rent, price, alone = facts.once(f"paid {accelerator.id}", lambda: paid(facts, accelerator))
     return Devices(
         accelerator=accelerator,
         number=1,
         rent_per_hour=rent if own is None else own,
         purchase=question.account.purchase_price or price,
-        rents_one=own is None and lowest,
+        rents_one=own is None and alone,
     )
 
 
 def paid(facts: Catalog, accelerator: Accelerator) -> tuple[float | None, float | None, bool]:
-    """Return a device's rent by the hour and its price, in dollars, and whether that rent is the least of a market."""
+    """Return a device's rent by the hour and its price, in dollars, and whether that rent is of one alone.
+
+    It is where it is the least of a market, or of a device of which no cloud has several in a machine.
+    """
     rent, price = newest_rent(facts, accelerator), purchase_today(facts, accelerator)
     rent = rent if rent and rent.currency == DOLLARS else None
-    return rent.each if rent else None, price.each if price else None, rent is not None and rent.kind == LOWEST
+    one = rent is not None and (rent.kind == LOWEST or rented_alone(facts, accelerator))
+    return rent.each if rent else None, price.each if price else None, one
+
+
+def rented_alone(facts: Catalog, accelerator: Accelerator) -> bool:
+    """Whether clouds have no machine with several of a device."""
+    rented = facts.once("rented together", lambda: most_rented(facts))
+    return rented.get(accelerator.id) == 1
+
+
+def most_rented(facts: Catalog) -> dict[str, int]:
+    """Return the most of each device that a cloud's machine in the catalogue holds."""
+    found = dict[str, int]()
+    for machine in facts.machines():
+        if machine.kind == CLOUD:
+            found[machine.accelerator] = max(machine.devices, found.get(machine.accelerator, 0))
+    return found

@@ -96,11 +96,14 @@ def place_of(device: Accelerator | None) -> Place | None:
 
 
 def closest(facts: list[Support], place: Place | None) -> Support | None:
-    """Return the fact that names a device most closely, of several a no; those for all devices where none is given."""
+    """Return the fact that names a device most closely, of several one on some families alone, and of those a no.
+
+    Those for all devices where none is given.
+    """
     vendor, architecture, segment = place or ("", "", "")
-    ranked = [(fact.rank(vendor, architecture, segment), fact.runs == NO, fact) for fact in facts]
-    found = max(ranked, key=lambda item: item[:2], default=None)
-    return found[2] if found is not None and found[0] else None
+    ranked = [(fact.rank(vendor, architecture, segment), bool(fact.families), fact.runs == NO, fact) for fact in facts]
+    found = max(ranked, key=lambda item: item[:3], default=None)
+    return found[3] if found is not None and found[0] else None
 
 
 def what_runs(

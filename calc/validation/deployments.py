@@ -1,8 +1,8 @@
 """Deployments that others publish: whether the planner's first five hold the same devices, or the reason why not.
 
 Each row of `deployments.csv` is a model on so many devices, in its publisher's words. The planner is asked for what
-serves that model for least rent, of the same maker's devices for data centres, to one reader with a text of usual
-length.
+serves that model for least rent, of the same maker's devices of the same kind of market, to one reader with a text of
+usual length.
 """
 
 from typing import Any, NamedTuple
@@ -67,7 +67,7 @@ def choice(row: Row) -> Choice:
     """Return what the planner finds for a deployment, and of its devices."""
     question, published = {"want": "hardware", **asked(row)}, int(row["accelerators"])
     device, most = catalog().accelerator(row["accelerator"]), max(MACHINE, published)
-    limits = {"vendors": [device.vendor], "segments": ["data-center"], "devices": most}
+    limits = {"vendors": [device.vendor], "segments": [device.segment], "devices": most}
     found: Any = plan({**question, "limits": limits, "count": FIRST})
     have = {"accelerator": device.id, "accelerators": published}
     own: Any = plan({"want": "models", **asked(row), "have": have})

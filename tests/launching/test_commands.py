@@ -596,6 +596,33 @@ def test_a_container_has_what_it_runs() -> None:
     assert in_pod({**H100, "engine": "vllm", "accelerator": "mi300x"})[0] == "vllm/vllm-openai-rocm"
 
 
+def test_flags_are_those_of_the_version_that_is_asked_for() -> None:
+    """Where none is asked for they are of the newest, and no version is named: an era's first knows fewer of them."""
+    for version in ("0.9.2", None):
+        answer: Any = launch({**SCENARIOS["vllm on two machines"], "engine_version": version})
+        assert answer["engine_version"] == version
+
+
+def test_mpi_starts_the_ranks_of_other_machines() -> None:
+    """Of TensorRT-LLM the first machine alone starts ranks; the others let it in, and on Kubernetes it waits for them.
+
+    Source: TensorRT-LLM, examples/models/core/deepseek_v3/README.md (Multi-node, mpirun).
+    """
+    answer: Any = launch(SCENARIOS["tensorrt-llm on two machines"])
+    first, others = (command["text"] for command in answer["commands"])
+    assert first.startswith("mpirun --allow-run-as-root -n 16 -H $HOSTS") and "trtllm-llmapi-launch" in first
+    assert "sshd" in others and "mpirun" not in others
+    assert [warning["code"] for warning in answer["warnings"]] == ["keys-needed"]
+    group = yaml.safe_load(answer["kubernetes"])["spec"]["leaderWorkerTemplate"]
+    leader, worker = (group[name]["spec"] for name in ("leaderTemplate", "workerTemplate"))
+    started, waiting = (pod["containers"][0]["args"][0] for pod in (leader, worker))
+    assert started.index("ssh -o") < started.index("mpirun") and "HOSTS=$LWS_LEADER_ADDRESS:8" in started
+    assert "mpirun" not in waiting and waiting.endswith("-D\n") and "options.yaml" not in waiting
+    assert all(pod["volumes"][-1]["secret"] == {"secretName": "ssh", "defaultMode": 0o600} for pod in (leader, worker))
+    one = yaml.safe_load(launch(SCENARIOS["tensorrt-llm"])["kubernetes"])["spec"]["template"]["spec"]  # type: ignore[arg-type]
+    assert len(one["volumes"]) == 1
+
+
 def test_ray_joins_the_machines_of_then() -> None:
     """vLLM reaches other machines by itself since 0.12, and its images have no Ray any more; before it was Ray."""
     answer: Any = launch({**SCENARIOS["vllm on two machines"], "engine_version": "0.9.2"})

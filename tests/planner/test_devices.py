@@ -1,7 +1,10 @@
 """What follows from so many devices, worked by hand from the catalogue's facts of one."""
 
+from typing import Any
+
 import pytest
 
+from calc import plan
 from calc.catalog import catalog
 from calc.planner.devices import Devices
 
@@ -57,3 +60,14 @@ def test_a_month_is_paid_by_the_hour() -> None:
     """Half a dollar an hour for 100 hours; nothing is known where nobody says."""
     assert PAIR.rent_per_month(100) == 50.0
     assert UNLIKE.rent_per_month(100) is None
+
+
+def test_what_no_cloud_holds_several_of_has_no_rent_together() -> None:
+    """A GH200 is rented alone: one has a rent, two that stand in one machine none, as the 8 of an H100 have theirs."""
+    for device, number, rented in (("gh200-96gb", 1, True), ("gh200-96gb", 2, False), ("h100-sxm-80gb", 8, True)):
+        model = "llama-3.1-8b" if number == 1 else "llama-3.3-70b" if number == 2 else "qwen3-235b-a22b"
+        limits = {"accelerators": [device], "devices": number}
+        found: Any = plan({"want": "hardware", "model": model, "weights": "bf16", "engine": "vllm", "limits": limits})
+        (option,) = found["options"]
+        assert option["scenario"]["accelerators"] == number
+        assert (option["cost"]["rent_per_month"] is not None) is rented

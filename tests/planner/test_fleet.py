@@ -16,6 +16,7 @@ from calc.planning.served import serve
 from calc.planning.serving_load import server_of
 from calc.planning.serving_run import run_of, site_of
 from calc.question import read_question as read_scenario
+from calc.units import show_number
 from tests.planner.tried import candidates
 
 SERVICE: dict[str, Any] = {
@@ -287,3 +288,21 @@ def test_other_hours_of_use_work_out_little_anew(monkeypatch: pytest.MonkeyPatch
     first = asked(requests_per_s=10, hours_a_day=9)
     assert (again["options"], again["rejected"]) == (first["options"], first["rejected"])
     assert between - before < 0.2 * (len(worked) - between)
+
+
+def test_who_asks_for_no_speed_is_told_how_slow_it_is() -> None:
+    """Of options that many share the slowest is named where it writes slower than one reads, or begins late."""
+    question = {"want": "hardware", "model": "llama-3.1-8b", "need": {"users": 500}}
+    found: Any = plan(question)
+    (told,) = [warning for warning in found["warnings"] if warning["code"] == "speed-not-asked"]
+    step_s = max(option["speed"]["time_per_output_token_s"]["typical"] for option in found["options"])
+    first_s = max(option["speed"]["time_to_first_token_s"]["typical"] for option in found["options"])
+    assert step_s > 1 / 5 and f"{show_number(1 / step_s)} tokens a second" in told["message"]
+    assert first_s > 2 and f"after {show_number(first_s)} s" in told["message"]
+    for other in (
+        {"need": {"users": 500, "tokens_per_s_each": 5}},
+        {"need": {}},
+        {"need": {"users": 5}, "model": "bge-m3"},
+    ):
+        codes = [warning["code"] for warning in plan({**question, **other})["warnings"]]  # type: ignore[attr-defined]
+        assert "speed-not-asked" not in codes

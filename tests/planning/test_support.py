@@ -28,7 +28,14 @@ def asked(model: str, engine: str, accelerator: str, **fields: object) -> Any:
         ("llama-3.1-8b", "vllm", "GTX 1080 Ti", "awq"),
         ("llama-3.1-8b", "vllm", "V100 32GB", "fp8"),
         ("deepseek-v3", "llama.cpp", "H200", "published"),
-        ("Qwen/Qwen3-32B-AWQ", "mlx", "M3 Ultra", "published"),
+        ("qwen3-32b", "mlx", "M3 Ultra", "gptq-int4"),
+        ("deepseek-v3.2", "vllm", "RX 7900 XTX", "bf16"),
+        ("glm-5.3-flash", "vllm", "RTX 4090", "published"),
+        ("qwen3-30b-a3b", "vllm", "Arc Pro B60", "awq"),
+        ("deepseek-v3.2", "sglang", "A100 80GB", "bf16"),
+        ("qwen3-30b-a3b", "sglang", "A100 80GB", "fp8"),
+        ("deepseek-v3", "tensorrt-llm", "A100 80GB", "bf16"),
+        ("deepseek-v4-flash", "tensorrt-llm", "H200", "published"),
         ("t5-large", "vllm", "H100", "published"),
         ("whisper-large-v3", "llama.cpp", "RTX 4090", "published"),
         ("nvidia/Gemma-4-31B-IT-NVFP4", "tensorrt-llm", "H100", "published"),
@@ -53,6 +60,11 @@ def test_what_does_not_run(model: str, engine: str, accelerator: str, weights: s
         ("Qwen/Qwen3-32B-AWQ", "vllm", "RTX 4090", "published"),
         ("llama-3.3-70b", "llama.cpp", "M4 Max", "q4_k_m"),
         ("mlx-community/Llama-3.3-70B-Instruct-4bit", "mlx", "M4 Max", "published"),
+        ("Qwen/Qwen3-32B-AWQ", "mlx", "M3 Ultra", "published"),
+        ("kimi-k2.5", "mlx", "M3 Ultra", "published"),
+        ("gpt-oss-20b", "vllm", "Arc Pro B60", "published"),
+        ("Qwen/Qwen3-30B-A3B-FP8", "vllm", "Arc Pro B60", "published"),
+        ("llama-3.1-8b", "sglang", "Arc Pro B60", "bf16"),
         ("deepseek-v3", "sglang", "H200", "published"),
         ("llama-3.1-8b", "tensorrt-llm", "H100", "fp8"),
         ("llama-3.1-8b", "transformers", "RTX 3060", "nf4"),
@@ -68,6 +80,8 @@ def test_what_nobody_says() -> None:
     """A plugin, or a family in no list, is not known; without an engine there is nothing to run."""
     assert asked("llama-3.1-8b", "vllm", "Trainium2")["runs"] is None
     assert asked("rwkv-4-7b", "tensorrt-llm", "H100")["runs"] is None
+    assert asked("gemma-3-27b", "sglang", "Arc Pro B60")["runs"] is None
+    assert asked("glm-5.1", "sglang", "RTX PRO 6000 Blackwell")["runs"] is None
     report: Any = estimate({"model": "llama-3.1-8b", "accelerator": "H100"})
     assert report["runs"] is None and report["runs_because"] == []
 
