@@ -67,8 +67,13 @@ class Pace:
         How many tokens an expert gets is not known before a step runs: graphs of layers leave experts out.
         """
         if self.graphs == WHOLE_STEP:
-            return Launches(0.0, 0.0)
+            return Launches()
         return found.routed if self.graphs == LAYERS else found.launches
+
+    def launch_s(self, launches: Launches) -> float:
+        """Return the seconds of the host for kernels."""
+        led, within, looped = launches
+        return led * self.kernel_s + within * self.within_s + looped * self.values["loop_kernel_s"]
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""
