@@ -62,6 +62,7 @@ UNASKED = (  # fields that no calculator asks for
     "gradient_reduction",
     "tables_apart",
     "varied_lengths",
+    "packed_tokens",
     "padding_mask",
     "gradient_dtype",
     "adapter_dtype",

@@ -83,6 +83,7 @@ FURTHER_TRAINING: dict[str, tuple[float, tuple[Any, ...]]] = {
     "context_exchange": (0.1, ("ring", "ulysses")),
     "compile": (0.2, (True, False)),
     "varied_lengths": (0.1, (True, False)),
+    "packed_tokens": (0.1, (1, 300)),
     "keep_logits": (0.1, (False,)),
     "tables_apart": (0.1, (True,)),
     "adapter_dtype": (0.1, ("bf16", "fp32")),

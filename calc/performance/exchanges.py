@@ -15,7 +15,6 @@ from calc.memory.training.plan import (
     FULL,
     GRADIENTS,
     HEADS,
-    NO_CHECKPOINTS,
     NONE,
     PARAMETERS,
     PER_OPERATION,
@@ -117,7 +116,7 @@ def divided(plan: Plan, stage: Stage, forward: list[Counted], again: list[Counte
             one = Collective(
                 "Tokens to their experts and back", ALL_TO_ALL, sent, layout.expert, group=EXPERT, copies=chosen
             )
-            for place in (forward, *([again] if plan.checkpointing != NO_CHECKPOINTS else []), backward):
+            for place in (forward, *([again] if plan.checkpointing == FULL else []), backward):
                 place.append(Counted(one, 2 * count))
     if layout.pipeline > 1:
         stream = float(batch.stream_rows * row)

@@ -32,6 +32,10 @@ MOST_KNOWN = 512  # operations of a device whose seconds are remembered
 PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
 MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
 SENT = "sent"  # which is no kind of its own: it runs beside the others
+# Kernels that turn the queries or keys of one packed sequence (Megatron Core's _apply_rotary_pos_emb_thd until August
+# 2026): cosine and sine, each scaled and cast, half the head negated and joined, two products, their sum, two copies;
+# and those of their gradients.
+TURNED, TURNED_BACK = 13, 11
 EXPERT_PRODUCTS = 2  # of each expert in a pass: the way in, gated or not, and the way out
 ON_DEVICE = (PRODUCTS, ATTENTION, BACKWARD, MOVED, UNPACKED)
 
@@ -52,12 +56,13 @@ class Part(NamedTuple):
 class Launches(NamedTuple):
     """Kernels that the host launches, by what it has to go through before each."""
 
-    led: float  # code in Python leads to each, and autograd's nodes: products, attention, what is moved between them
-    within: float  # one of several in a call: messages and casts inside a module, experts in a loop in C++
+    led: float = 0.0  # code in Python leads to each, and autograd's nodes: products, attention, what is moved between
+    within: float = 0.0  # one of several in a call: messages and casts inside a module
+    looped: float = 0.0  # in a loop: experts in C++, the operations of packed sequences
 
     def __add__(self, other: "Launches") -> "Launches":  # type: ignore[override]
         """Return those of two passes."""
-        return Launches(self.led + other.led, self.within + other.within)
+        return Launches(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 class Grouped(NamedTuple):
@@ -207,7 +212,7 @@ class Clock:
             group = group._replace(network_rate=self.network * reached_share(group.network, NETWORK))
         self.kernels.group(one.group, group)
 
-    def launched_apart(self, passed: Grouped) -> float:
+    def one_by_one(self, passed: Grouped) -> float:
         """Return the kernels besides those that operations count: Transformer Engine multiplies expert after expert.
 
         Its grouped products are a loop in C++ over cuBLAS (nvte_multi_stream_cublas_gemm), and so are casts to FP8.
@@ -217,6 +222,19 @@ class Clock:
         each = EXPERT_PRODUCTS * (2 if self.plan.scheme.id == NARROW_SCHEME else 1)
         return each * passed.experts
 
+    def turned(self, passed: Grouped) -> float:
+        """Return the kernels that turn queries and keys of packed sequences by position, one after the other."""
+        plan = self.plan
+        if not plan.packed_apart or plan.packed == plan.tokens or plan.architecture.rotary is None:
+            return 0.0
+        found = 0.0
+        for one, times in (*passed.kinds.get(ATTENTION, ()), *passed.kinds.get(BACKWARD, ())):
+            if isinstance(one, Attention):
+                found += 2 * TURNED * times * one.sequences
+            elif isinstance(one, AttentionBackward):
+                found += 2 * TURNED_BACK * times * one.forward.sequences
+        return found
+
     def timed(self, passed: Grouped) -> Timed:
         """Return a pass in seconds."""
         known, seconds = self.known.get, self.seconds
@@ -224,8 +242,9 @@ class Clock:
             kind: sum([times * (known(one) or seconds(one)) for one, times in found])
             for kind, found in passed.kinds.items()
         }
-        sent, apart = self.parts(passed.sent), Launches(0.0, self.launched_apart(passed))
-        return Timed(self, (passed,), sums, sent, launches=passed.launches + apart, routed=passed.routed + apart)
+        sent, experts = self.parts(passed.sent), Launches(looped=self.one_by_one(passed))
+        launches = passed.launches + experts + Launches(looped=self.turned(passed))
+        return Timed(self, (passed,), sums, sent, launches=launches, routed=passed.routed + experts)
 
     def parts(self, counted: Iterable[Counted]) -> tuple[Part, ...]:
         """Return operations with the seconds of each."""

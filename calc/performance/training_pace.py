@@ -26,7 +26,7 @@ class Pace:
         self.overlap, self.links = self.of("overlap"), self.of("link_share")
         self.tensor_hidden = self.of("tensor_hidden_in_pieces" if plan.tensor_overlap else "tensor_hidden")
         fused = "core_kernel_s" if plan.core else "fused_kernel_s"
-        self.within_s = self.of("kernel_s")
+        self.within_s, self.looped_s = self.of("kernel_s"), self.of("loop_kernel_s")
         self.kernel_s = self.of(fused) if plan.choices.compiled else self.within_s
         self.graphs = plan.graphs
         self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
@@ -67,8 +67,13 @@ class Pace:
         How many tokens an expert gets is not known before a step runs: graphs of layers leave experts out.
         """
         if self.graphs == WHOLE_STEP:
-            return Launches(0.0, 0.0)
+            return Launches()
         return found.routed if self.graphs == LAYERS else found.launches
+
+    def launch_s(self, launches: Launches) -> float:
+        """Return the seconds of the host for kernels."""
+        led, within, looped = launches
+        return led * self.kernel_s + within * self.within_s + looped * self.looped_s
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""

@@ -100,7 +100,7 @@ def computed(plan: Plan, stage: Stage) -> Pass:
         values=plain,
         element_bytes=plan.scheme.compute,
         layout=Layout(tensor=layout.tensor, context=layout.context, expert=layout.expert),
-        fuses=plan.trainer == MEGATRON or plan.scheme.id == NARROW_SCHEME,
+        fuses=plan.core or plan.trainer == MEGATRON or plan.scheme.id == NARROW_SCHEME,
     )
     reads = plan.tokens if plan.architecture.has_encoder else 0
     outputs = plan.batch.tokens if stage.is_last else 0
@@ -141,11 +141,16 @@ def recast(plan: Plan, multiplied: Pass) -> Pass:
 def as_attended(plan: Plan, item: Counted) -> tuple[Counted, ...]:
     """Return attention as it is computed; everything else as it is.
 
-    Tiles skip what is masked, unless a mask is given. Written out, attention multiplies all queries with all keys.
+    Tiles skip what is masked, unless a mask is given, and what stands in another of the packed sequences. Written out,
+    attention multiplies all queries with all keys.
     """
     one, times = item
-    if not isinstance(one, Attention) or (plan.choices.flash and not plan.choices.mask):
+    if not isinstance(one, Attention):
         return (item,)
+    if plan.choices.flash and not plan.choices.mask:
+        pieces = plan.tokens / plan.packed
+        packed = one._replace(sequences=one.sequences * pieces, queries=one.queries / pieces, keys=one.keys / pieces)
+        return (Counted(packed, times),)
     if plan.choices.flash:
         return (Counted(one._replace(causal=False, window=None), times),)
     rows, keys = one.sequences * one.heads * one.queries, int(one.keys + one.queries)
@@ -166,9 +171,12 @@ def adapters(plan: Plan, stage: Stage) -> Pass:
     if plan.scheme.adapter > width and not plan.numerics.autocast:
         width, kernel = plan.scheme.adapter, "fp32"
     for kind, count in stage.kind_counts():
-        for tensor in kind.tensors:
-            if not tensor.name.endswith(".weight") or not plan.adapters.covers(tensor.name.removesuffix(".weight")):
+        matrices = {one.name.removesuffix(".weight"): one for one in kind.tensors if one.name.endswith(".weight")}
+        for name, tensor in matrices.items():
+            together = [matrices[one] for one in plan.adapters.beside(name) if one in matrices]
+            if not together or not plan.adapters.covers(name):
                 continue
+            tensor = tensor._replace(shape=(sum(one.shape[0] for one in together), *tensor.shape[1:]))
             rows = plan.batch.rows * float(tensor.copies)
             if tensor.active is not None:
                 rows = plan.batch.rows * tensor.active / max(1.0, min(plan.layout.expert, plan.layout.tensor))

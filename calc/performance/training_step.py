@@ -127,12 +127,11 @@ def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBa
     products. Parameters, gradients, and keys and values of other ranks go behind computation.
     """
     whole, device = of.micro_batch, pace.seconds(of.micro_batch, *ON_DEVICE)
-    launches = pace.launched(whole)
     waiting = (1 - pace.tensor_hidden) * sent_s(whole.sent, TENSOR) + sent_s(whole.sent, EXPERT)
     return MicroBatch(
         whole=whole,
         device=device,
-        launch=launches.led * pace.kernel_s + launches.within * pace.within_s,
+        launch=pace.launch_s(pace.launched(whole)),
         waiting=waiting,
         behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) / pace.links,
         copied=pace.seconds(whole, COPIED),

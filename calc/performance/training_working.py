@@ -41,9 +41,12 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
         ),
         Step(
             "A micro-batch, with the host's launches and what it hands on",
-            r"\max(t, n \cdot t_{\text{launch}} + n_{\text{within}} \cdot t_{\text{within}}) + t_{\text{next stage}}",
+            r"\max(t, n \cdot t_{\text{launch}} + n_{\text{within}} \cdot t_{\text{within}}"
+            r" + n_{\text{looped}} \cdot t_{\text{looped}})"
+            r" + t_{\text{next stage}}",
             f"max({shown(one.device + one.waiting)}, {launches.led:.6g} × {time.pace.kernel_s:.4g}"
-            f" + {launches.within:.6g} × {time.pace.within_s:.4g}) + {shown(one.hand_over)}",
+            f" + {launches.within:.6g} × {time.pace.within_s:.4g} + {launches.looped:.6g} × {time.pace.looped_s:.4g})"
+            f" + {shown(one.hand_over)}",
             busy,
             unit="s",
             source=source,

@@ -72,6 +72,7 @@ FIELDS = (
     "experts_weighted_inside",
     "micro_batch",
     "sequence_tokens",
+    "packed_tokens",
     "varied_lengths",
     "gradient_accumulation",
     "stage_split",

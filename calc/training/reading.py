@@ -52,7 +52,7 @@ from calc.training.fields import (
     USUAL,
     TrainingReader,
 )
-from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs
+from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs, turns_packed_apart
 from calc.training.precision import (
     read_adapter_type,
     read_base,
@@ -182,6 +182,8 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         sequence_parallel=reader.flag("sequence_parallel"),
         core=on_megatron_core(reader, facts),
         graphs=read_graphs(reader, facts),
+        packed=read_packed(reader, tokens),
+        packed_apart=turns_packed_apart(reader, facts),
         tensor_overlap=reader.flag("tensor_overlap"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
         stage_split=reader.option("stage_split", (EVEN, COST)),
@@ -200,6 +202,8 @@ def read_method(
     gradient_bytes = read_gradients(reader, scheme, name)
     optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
     adapters = read_adapters(reader, name, architecture)
+    if adapters is not None:
+        adapters = adapters._replace(joined=on_megatron_core(reader, facts))
     base, group = read_base(reader, name, scheme, facts)
     return Method(
         adapters=adapters,
@@ -213,6 +217,14 @@ def read_method(
         rest_bytes=4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
         experts_left=not reader.flag("experts_quantized") and base.id in BITSANDBYTES,
     )
+
+
+def read_packed(reader: TrainingReader, tokens: int) -> int:
+    """Return the tokens of the sequences that are packed into one of `tokens`; as many where none are."""
+    packed = tokens if reader.given.get("packed_tokens") is None else reader.count("packed_tokens", most=MOST_SEQUENCE)
+    if packed > tokens:
+        raise ScenarioError("packed_tokens", f"are at most the {tokens:,} of what they are packed into")
+    return packed
 
 
 def read_network(reader: TrainingReader) -> float | None:

@@ -21,6 +21,7 @@ START = {
     "kernel_s": 2e-5,
     "fused_kernel_s": 4e-5,
     "core_kernel_s": 8e-5,
+    "loop_kernel_s": 1e-5,
     "tensor_s": 1.5e-4,
     "unpack_share": 0.5,
     "gptq_unpack_share": 0.1,

@@ -34,6 +34,7 @@ OPTIMIZERS = (  # as notes of rows name those that are not their framework's
     ("adafactor", "adafactor"),
 )
 IN_PIECES = ("AsyncTP", "tp-comm-overlap")  # sums of tensor ranks go beside products
+LATENT = ["q_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]  # all matrices of latent attention
 PIECES = {"GPT 76B": 3, "GPT 530B": 3}  # of each stage, in Megatron-LM's examples/sc21; others there have two
 
 
@@ -185,10 +186,10 @@ def adapters_of(row: Row) -> dict[str, Any]:
     >>> adapters_of({"notes": "TRL; rank 16 on q and v; base in BF16"})
     {'rank': 16, 'targets': ['q', 'v']}
     """
-    stated = re.search(r"rank (\d+) on ((?:[qkvo](?:, | and |\b))+|all matrices)", row["notes"])
+    stated = re.search(r"rank (\d+) on ((?:[qkvo](?:, | and |\b))+|all of attention|all matrices)", row["notes"])
     if not stated:
         return {"rank": 8}
-    targets = re.findall(r"\b[qkvo]\b", stated[2]) or "all-linear"
+    targets = LATENT if "attention" in stated[2] else re.findall(r"\b[qkvo]\b", stated[2]) or "all-linear"
     return {"rank": int(stated[1]), "targets": targets}
 
 
@@ -206,8 +207,11 @@ def trained(row: Row) -> dict[str, Any]:
 
 
 def optional(row: Row) -> dict[str, Any]:
-    """Return the fields that not every row has: compilation, offloading, the network between machines."""
+    """Return the fields that not every row has: compilation, offloading, packing, the network between machines."""
     found: dict[str, Any] = {}
+    packed = re.search(r"packed sequences of (\d+) tokens", row["notes"])
+    if packed:
+        found["packed_tokens"] = int(packed[1])
     if "XLA" in row["torch_compile"]:
         found["compile"] = "xla"
     elif row["torch_compile"].startswith(("yes", "fused")) or row["source"] in FUSED:

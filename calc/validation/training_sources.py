@@ -69,6 +69,8 @@ SPEED_FRAMEWORKS = {  # the same of rows of speed
     "surogate_unsloth": "unsloth",
     "te_llama": "transformers",
     "tprimat": "nemo",
+    "nemo_8059": "nemo",
+    "primus_projection": "megatron-lm",
     "tprimat_primus": "megatron-lm",
     "xtuner_bench": "xtuner",
     "xtuner_megatron": "megatron-lm",

@@ -240,7 +240,7 @@ def test_what_a_trainer_hides_is_not_waited_for(hidden: float, waits: float) -> 
         for group, seconds in ((TENSOR, 2.0), (EXPERT, 3.0))
     )
     clock: Any = None
-    nothing = Launches(0.0, 0.0)
+    nothing = Launches()
     whole, none = (Timed(clock, (), sums, parts, nothing, nothing) for sums, parts in (({MOVED: 1.0}, sent), ({}, ())))
     pace = Pace(plan_of(), FACTS.accelerator("h100-sxm-80gb"), dict(FACTS.training_step.values))
     pace.tensor_hidden = hidden

@@ -7,6 +7,7 @@ import pytest
 
 from calc.catalog import catalog
 from calc.catalog.records import StoredWeights
+from calc.errors import ScenarioError
 from calc.memory.budget import Layout
 from calc.memory.placement import Placement
 from calc.memory.training.plan import Plan
@@ -21,9 +22,21 @@ from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
 from calc.performance.rank_model import rank_model
-from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, Clock, Launches, Timed, grouped
+from calc.performance.totals import total_flops
+from calc.performance.training_clock import (
+    ATTENTION,
+    BACKWARD,
+    MOVED,
+    PRODUCTS,
+    TURNED,
+    TURNED_BACK,
+    Clock,
+    Launches,
+    Timed,
+    grouped,
+)
 from calc.performance.training_pace import Pace
-from calc.performance.training_passes import adapters, casts, computed
+from calc.performance.training_passes import adapters, casts, computed, step_passes
 from calc.performance.training_step import micro_batch, prepare, step_time
 from calc.performance.training_update import optimizer_bytes
 from calc.question import read_asked
@@ -226,19 +239,64 @@ def test_sums_of_tensor_ranks_in_pieces() -> None:
     assert found == [0.25, 0.75, 0.75, 0.25]
 
 
+@pytest.mark.parametrize(
+    ("asked", "turned"),
+    [
+        ({"framework": "nemo", "packed_tokens": 512}, 8),
+        ({"framework": "nemo", "packed_tokens": 512, "model": "nemotron-3-nano-4b"}, 0),
+        ({"framework": "megatron-lm", "packed_tokens": 512}, 0),
+        ({"framework": "nemo"}, 0),
+    ],
+)
+def test_packed_sequences_are_turned_one_after_the_other(asked: dict[str, Any], turned: int) -> None:
+    """Queries and keys of two times four in each layer, under NeMo, of a model that has positions."""
+    plan = plan_of(micro_batch=2, sequence_tokens=2048, **asked)
+    clock, stage = Clock(plan, Kernels(FACTS.accelerator("h100-sxm-80gb")), None), plan.stages[0]
+    passes = step_passes(plan, stage)
+    layers = stage.last - stage.first
+    ahead, back = (clock.timed(grouped(found)).launches.looped for found in (passes.forward, passes.backward))
+    assert (ahead, back) == (2 * TURNED * turned * layers, 2 * TURNED_BACK * turned * layers)
+
+
+def test_packed_sequences_do_not_look_at_each_other() -> None:
+    """Four of 512 tokens have about a fourth of the pairs of one of 2,048, and no product less."""
+    whole, packed = (
+        step_passes(plan, plan.stages[0]).forward
+        for plan in (plan_of(sequence_tokens=2048), plan_of(sequence_tokens=2048, packed_tokens=512))
+    )
+    pairs = [sum(item[0].pairs for item in found if isinstance(item[0], Attention)) for found in (whole, packed)]
+    assert pairs[1] == pytest.approx(pairs[0] / 4, rel=0.01)
+    assert total_flops(whole, Product) == total_flops(packed, Product)
+    with pytest.raises(ScenarioError, match=r"packed_tokens: are at most the 2,048"):
+        plan_of(sequence_tokens=2048, packed_tokens=4096)
+
+
+def test_one_adapter_for_what_is_one_matrix() -> None:
+    """Under Megatron Core queries, keys and values have one, as wide as all three, and gate and up another."""
+    names = ("q_proj.lora_A", "q_proj.lora_B", "o_proj.lora_A", "o_proj.lora_B")
+    names += ("gate_proj.lora_A", "gate_proj.lora_B", "down_proj.lora_A", "down_proj.lora_B")
+    plan = plan_of(model="llama-3.1-8b", method="lora", framework="nemo")
+    products = [item.operation for item in adapters(plan, plan.stages[0])]
+    found = {one.name.split(".", 1)[1].removesuffix(".weight"): one.n for one in products if isinstance(one, Product)}
+    assert tuple(found) == names
+    assert (found["q_proj.lora_B"], found["gate_proj.lora_B"]) == (4096 + 2 * 1024, 2 * 14336)
+    apart = plan_of(model="llama-3.1-8b", method="lora", framework="trl")
+    assert len(adapters(apart, apart.stages[0])) == 14
+
+
 @pytest.mark.parametrize(("precision", "each"), [("bf16-mixed", 2), ("fp8-mixed", 4)])
 def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
     """Sixteen of 128 on each of eight ranks: two products of each, and in FP8 a cast before either."""
     plan = plan_of(model="qwen3-30b-a3b", precision=precision, parallelism={"data": 8, "expert": 8})
     clock = Clock(plan, Kernels(FACTS.accelerator("h100-sxm-80gb")), None)
     one = next(item.operation for item in computed(plan, plan.stages[0]) if isinstance(item.operation, Experts))
-    assert clock.timed(grouped((Counted(one, 1),))).launches == Launches(one.launches, 16 * each)
+    assert clock.timed(grouped((Counted(one, 1),))).launches == Launches(one.launches, looped=16 * each)
 
 
 def test_the_share_of_a_micro_batch_that_goes_backward() -> None:
     """One second of three forward leaves two thirds, whatever share of the device's rate is reached."""
     clock: Any = None
-    nothing = Launches(0.0, 0.0)
+    nothing = Launches()
     whole, forward, none = (Timed(clock, (), {MOVED: seconds}, (), nothing, nothing) for seconds in (3.0, 1.0, 0.0))
     of: Any = SimpleNamespace(micro_batch=whole, forward=forward, reduced=none)
     found = micro_batch(of, Pace(plan_of(), FACTS.accelerator("h100-sxm-80gb"), dict(FACTS.training_step.values)), 1)

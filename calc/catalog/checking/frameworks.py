@@ -8,6 +8,7 @@ FRAMEWORK_RULES: Rules = {
     "aliases": (list,),
     "follows?": (str,),
     "megatron_core?": (bool,),
+    "packed_apart?": (bool,),
     "versions": (str,),
     "summary": (str,),
     "presets": (list,),

@@ -56,6 +56,8 @@ class Plan(NamedTuple):
     sequence_parallel: bool
     core: bool  # Megatron Core runs it, on however few devices
     graphs: str  # what of a step the host replays as captured CUDA graphs: nothing (""), layers without experts, all
+    packed: int  # tokens of the sequences that are packed into one of `tokens`, as many where none are
+    packed_apart: bool  # their queries and keys are turned by position one sequence after the other
     tensor_overlap: bool  # sums of tensor ranks go in pieces beside the products that they belong to
     context_exchange: str  # what context ranks hand each other
     tiles: str  # generation of FlashAttention where it is stated, else ""

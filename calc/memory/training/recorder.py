@@ -189,6 +189,11 @@ class Recorder:
         An adapter in another type than the activations casts the input, each adapter for itself; under autocast code
         that is compiled, or has kernels of its own (Unsloth, Megatron-LM), reads the input as it is.
         """
+        beside = self.adapters.beside(name) if self.adapters is not None else ()
+        if not beside:  # the adapter of a matrix before this one gives its part, too
+            return self.tape.add(frozen)
+        listed = [self.tensors[f"{one}.weight"] for one in beside[1:] if f"{one}.weight" in self.tensors]
+        outputs += sum(local_share(one, self.batch.tensor, self.batch.expert)[1][0] for one in listed)
         tape, numerics, rank = self.tape, self.numerics, self.adapters.rank if self.adapters else 0
         width = numerics.compute if numerics.autocast else numerics.adapter
         (value,), out = frozen.inputs, frozen.output
@@ -205,7 +210,7 @@ class Recorder:
             read = tape.value(f"{owner}:adapter dropped", rows * inputs * width, "inputs of adapters")
         low = tape.value(f"{name}:low", rows * rank * width, "low-rank values")
         update = tape.value(f"{name}:update", rows * outputs * width)
-        plain = tape.value(f"{name}:plain", rows * outputs * numerics.compute)
+        plain = tape.value(f"{name}:plain", tape.sizes[out])
         bytes_of = numerics.adapter
         tape.add(frozen._replace(output=plain))
         first = Op(MATMUL, (value,), low, (read, *masks), weight_grad_bytes=rank * inputs * bytes_of)

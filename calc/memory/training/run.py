@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 EXPERTS = ".experts."  # in the names of matrices of experts, of which a layer has many
+ONE_MATRIX = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))  # under Megatron Core: linear_qkv, linear_fc1
 
 
 class Numerics(NamedTuple):
@@ -51,10 +52,23 @@ class Adapters(NamedTuple):
     dora: bool = False
     dropout: bool = False  # on the input of A, which then keeps a copy of it and a mask
     experts: bool = True  # matrices of experts have one too
+    joined: bool = False  # what multiplies the same input is one matrix, with one adapter (Megatron Core)
 
     def covers(self, matrix: str) -> bool:
         """Whether a matrix, named without ".weight", has an adapter."""
         return matrix.rsplit(".", 1)[-1] in self.targets and (self.experts or EXPERTS not in matrix)
+
+    def beside(self, matrix: str) -> tuple[str, ...]:
+        """Return the matrices that one adapter is for, by the first of them; none where it is one before that.
+
+        >>> adapters = Adapters(8, ("q_proj", "v_proj"), joined=True)
+        >>> adapters.beside("self_attn.q_proj"), adapters.beside("self_attn.v_proj")
+        (('self_attn.q_proj', 'self_attn.v_proj'), ())
+        """
+        module, dot, last = matrix.rpartition(".")
+        group = next((names for names in ONE_MATRIX if self.joined and last in names), (last,))
+        covered = [name for name in group if name in self.targets]
+        return tuple(f"{module}{dot}{name}" for name in covered) if covered[:1] == [last] else ()
 
 
 class Choices(NamedTuple):
