@@ -47,7 +47,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
-from calc.performance.own_kernels import LIBRARIES, OwnKernels, walk_s
+from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, walk_s
 from calc.performance.transfers import transfer
 
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
@@ -192,20 +192,20 @@ class Kernels(DeviceLaws):
             queries, pairs = operation.sequences * operation.queries, operation.pairs
             if operation.window:  # a tile of queries goes over all keys that any of them sees
                 pairs = min(pairs + TILE_QUERIES * queries, operation._replace(window=None).pairs)
-            # Queries are read and results written in 16 bit.
-            own = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
+            heads = operation.heads * filled(operation, self.own.prompt_heads)
+            own = 2.0 * queries * heads * (operation.key_dim + operation.value_dim)  # read and written in 16 bit
             return prefill_s(
                 prefill,
                 pairs=pairs,
                 queries=queries,
-                heads=operation.heads,
+                heads=heads,
                 widths=operation.key_dim + operation.value_dim,
                 moved_bytes=operation.cache_bytes + own,
                 latent=operation.latent,
             )
         decode = self._decodes.get(key) or self._decode_law(*key)
-        rows = operation.queries * operation.heads / operation.kv_heads
-        padding = TILE_HEADS / rows if rows < TILE_HEADS and not self.own.heads_alone else 1.0
+        rows = TILE_HEADS if self.own.heads_alone else operation.queries * operation.heads / operation.kv_heads
+        padding = max(TILE_HEADS / rows, filled(operation, self.own.step_heads))
         keys = operation.keys + operation.queries
         keys = min(keys, operation.window or keys)
         seconds = decode_s(

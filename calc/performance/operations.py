@@ -91,6 +91,7 @@ class Attention(NamedTuple):
     latent: bool  # over the cached latent vectors themselves (MLA with its matrices absorbed)
     kernel: str  # the format that keys are cached in
     cache_bytes: float  # keys and values read
+    chosen: bool = False  # by kernels that look at latent vectors one by one, as an indexer chooses them
 
     @property
     def pairs(self) -> float:

@@ -32,6 +32,8 @@ class OwnKernels(NamedTuple):
     plain_in_turn: float = 0.0  # the same around products of weights in 16 bit, which a library multiplies
     heads_alone: float = 0.0  # 1: threads attend to each query head of a decoding token for itself, not matrix units
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
+    prompt_heads: float = 0.0  # query heads of prompts that kernels over chosen entries take: fewer are filled up
+    step_heads: float = 0.0  # the same of the next tokens
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
@@ -75,6 +77,11 @@ def own_kernels(
 def named(name: str, classes: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of a coefficient for classes of devices, and the plain one last."""
     return (*(f"{name}@{known}" for known in classes), name)
+
+
+def filled(operation: Attention, least: float) -> float:
+    """Return times that kernels over chosen entries take as many query heads, which are filled up to the least."""
+    return max(least / operation.heads, 1.0) if operation.chosen else 1.0
 
 
 def walk_s(own: OwnKernels, operation: Attention, *, keys: float, units: float, start_s: float) -> float:
