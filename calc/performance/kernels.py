@@ -184,28 +184,28 @@ class Kernels(DeviceLaws):
 
     def attention(self, operation: Attention) -> float:
         """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""
-        key = operation.latent, operation.kernel
+        key, own = (operation.latent, operation.kernel), self.own
         if operation.queries > MOST_DECODED:
-            prefill = self._prefills.get(key) or self._prefill_law(*key)
+            prefill, operation = self._prefills.get(key) or self._prefill_law(*key), filled(operation, own.prompt_heads)
             if not operation.value_dim:  # scores of an indexer: no exponentials are taken
                 prefill = prefill._replace(setup_width=0.0)
             queries, pairs = operation.sequences * operation.queries, operation.pairs
-            if operation.window:  # a tile of queries goes over all keys that any of them sees
+            if operation.window and not operation.chosen:  # a tile of queries goes over all keys that any of them sees
                 pairs = min(pairs + TILE_QUERIES * queries, operation._replace(window=None).pairs)
-            heads = operation.heads * filled(operation, self.own.prompt_heads)
-            own = 2.0 * queries * heads * (operation.key_dim + operation.value_dim)  # read and written in 16 bit
+            # Queries are read and results written in 16 bit.
+            moved = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
             return prefill_s(
                 prefill,
                 pairs=pairs,
                 queries=queries,
-                heads=heads,
+                heads=operation.heads,
                 widths=operation.key_dim + operation.value_dim,
-                moved_bytes=operation.cache_bytes + own,
+                moved_bytes=operation.cache_bytes + moved,
                 latent=operation.latent,
             )
-        decode = self._decodes.get(key) or self._decode_law(*key)
-        rows = TILE_HEADS if self.own.heads_alone else operation.queries * operation.heads / operation.kv_heads
-        padding = max(TILE_HEADS / rows, filled(operation, self.own.step_heads))
+        decode, operation = self._decodes.get(key) or self._decode_law(*key), filled(operation, own.step_heads)
+        rows = operation.queries * operation.heads / operation.kv_heads
+        padding = TILE_HEADS / rows if rows < TILE_HEADS and not own.heads_alone else 1.0
         keys = operation.keys + operation.queries
         keys = min(keys, operation.window or keys)
         seconds = decode_s(
@@ -215,9 +215,9 @@ class Kernels(DeviceLaws):
             flops=operation.flops * padding,
             cache_bytes=operation.cache_bytes,
         )
-        if not self.own.key_walk_s:
+        if not own.key_walk_s:
             return seconds
-        return max(seconds, walk_s(self.own, operation, keys=keys, units=self.units, start_s=decode.start_s))
+        return max(seconds, walk_s(own, operation, keys=keys, units=self.units, start_s=decode.start_s))
 
     def recurrence(self, operation: Recurrence) -> float:
         """Return the seconds of a recurrent mixer's update."""

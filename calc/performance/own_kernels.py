@@ -79,9 +79,15 @@ def named(name: str, classes: tuple[str, ...]) -> tuple[str, ...]:
     return (*(f"{name}@{known}" for known in classes), name)
 
 
-def filled(operation: Attention, least: float) -> float:
-    """Return times that kernels over chosen entries take as many query heads, which are filled up to the least."""
-    return max(least / operation.heads, 1.0) if operation.chosen else 1.0
+def filled(operation: Attention, heads: float) -> Attention:
+    """Return attention as kernels over chosen entries do it, for so many query heads at least and for all entries.
+
+    Where a sequence has fewer of either, zeros and entries that are masked take as long.
+    """
+    if not (operation.chosen and heads):
+        return operation
+    chosen = operation.chosen
+    return operation._replace(heads=max(operation.heads, int(heads)), keys=float(chosen), causal=False, window=chosen)
 
 
 def walk_s(own: OwnKernels, operation: Attention, *, keys: float, units: float, start_s: float) -> float:

@@ -213,7 +213,7 @@ def test_few_tokens_need_no_choice() -> None:
         for name in ("deepseek-v3", "deepseek-v3.2")
     )
     assert isinstance(plain, Attention)
-    assert plain._replace(chosen=True) == sparse
+    assert plain._replace(chosen=2048) == sparse
 
 
 def test_latent_attention_looks_at_vectors_in_decoding_and_at_keys_in_a_prompt() -> None:
@@ -325,4 +325,4 @@ def test_an_engine_may_absorb_only_where_an_indexer_chooses() -> None:
     models = [on_rank(name).absorbing(all_looks=False) for name in ("deepseek-v3.2", "deepseek-v3")]
     looks = [item.operation for model in models for item in of_kind(forward(model, prompt), Attention)]
     found = [(look.latent, look.chosen) for look in looks if isinstance(look, Attention)]
-    assert found == [(True, True), (False, False), (False, False)]
+    assert found == [(True, 2048), (False, 0), (False, 0)]
