@@ -190,6 +190,7 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
             latent=latent,
             kernel=look.kernel,
             cache_bytes=segment.sequences * entries * look.entry_bytes,
+            chosen=(look.chosen or 0) if latent else 0,
         )
     )
     return found

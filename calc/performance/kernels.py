@@ -47,7 +47,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
-from calc.performance.own_kernels import LIBRARIES, OwnKernels, walk_s
+from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, walk_s
 from calc.performance.transfers import transfer
 
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
@@ -186,28 +186,28 @@ class Kernels(DeviceLaws):
 
     def attention(self, operation: Attention) -> float:
         """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""
-        key = operation.latent, operation.kernel
+        key, own = (operation.latent, operation.kernel), self.own
         if operation.queries > MOST_DECODED:
-            prefill = self._prefills.get(key) or self._prefill_law(*key)
+            prefill, operation = self._prefills.get(key) or self._prefill_law(*key), filled(operation, own.prompt_heads)
             if not operation.value_dim:  # scores of an indexer: no exponentials are taken
                 prefill = prefill._replace(setup_width=0.0)
             queries, pairs = operation.sequences * operation.queries, operation.pairs
-            if operation.window:  # a tile of queries goes over all keys that any of them sees
+            if operation.window and not operation.chosen:  # a tile of queries goes over all keys that any of them sees
                 pairs = min(pairs + TILE_QUERIES * queries, operation._replace(window=None).pairs)
             # Queries are read and results written in 16 bit.
-            own = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
+            moved = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
             return prefill_s(
                 prefill,
                 pairs=pairs,
                 queries=queries,
                 heads=operation.heads,
                 widths=operation.key_dim + operation.value_dim,
-                moved_bytes=operation.cache_bytes + own,
+                moved_bytes=operation.cache_bytes + moved,
                 latent=operation.latent,
             )
-        decode = self._decodes.get(key) or self._decode_law(*key)
+        decode, operation = self._decodes.get(key) or self._decode_law(*key), filled(operation, own.step_heads)
         rows = operation.queries * operation.heads / operation.kv_heads
-        padding = TILE_HEADS / rows if rows < TILE_HEADS and not self.own.heads_alone else 1.0
+        padding = TILE_HEADS / rows if rows < TILE_HEADS and not own.heads_alone else 1.0
         keys = operation.keys + operation.queries
         keys = min(keys, operation.window or keys)
         seconds = decode_s(
@@ -217,9 +217,9 @@ class Kernels(DeviceLaws):
             flops=operation.flops * padding,
             cache_bytes=operation.cache_bytes,
         )
-        if not self.own.key_walk_s:
+        if not own.key_walk_s:
             return seconds
-        return max(seconds, walk_s(self.own, operation, keys=keys, units=self.units, start_s=decode.start_s))
+        return max(seconds, walk_s(own, operation, keys=keys, units=self.units, start_s=decode.start_s))
 
     def recurrence(self, operation: Recurrence) -> float:
         """Return the seconds of a recurrent mixer's update."""

@@ -91,6 +91,7 @@ class Attention(NamedTuple):
     latent: bool  # over the cached latent vectors themselves (MLA with its matrices absorbed)
     kernel: str  # the format that keys are cached in
     cache_bytes: float  # keys and values read
+    chosen: int = 0  # latent vectors that an indexer chooses for each query, which kernels gather one by one
 
     @property
     def pairs(self) -> float:

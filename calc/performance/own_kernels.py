@@ -33,6 +33,8 @@ class OwnKernels(NamedTuple):
     plain_in_turn: float = 0.0  # the same around products of weights in 16 bit, which a library multiplies
     heads_alone: float = 0.0  # 1: threads attend to each query head of a decoding token for itself, not matrix units
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
+    prompt_heads: float = 0.0  # query heads of prompts that kernels over chosen entries take: fewer are filled up
+    step_heads: float = 0.0  # the same of the next tokens
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
@@ -76,6 +78,17 @@ def own_kernels(
 def named(name: str, classes: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of a coefficient for classes of devices, and the plain one last."""
     return (*(f"{name}@{known}" for known in classes), name)
+
+
+def filled(operation: Attention, heads: float) -> Attention:
+    """Return attention as kernels over chosen entries do it, for so many query heads at least and for all entries.
+
+    Where a sequence has fewer of either, zeros and entries that are masked take as long.
+    """
+    if not (operation.chosen and heads):
+        return operation
+    chosen = operation.chosen
+    return operation._replace(heads=max(operation.heads, int(heads)), keys=float(chosen), causal=False, window=chosen)
 
 
 def walk_s(own: OwnKernels, operation: Attention, *, keys: float, units: float, start_s: float) -> float:

@@ -55,16 +55,18 @@ EAGER = {
 # the tokens of the last one. The laws' kernels were measured alone: products one after the other keep a device at its
 # limit of power, and its clock falls (https://www.thonking.ai/p/strangely-matrix-multiplications). Consumer cards
 # multiply 16 bit at half the professional rate, stay below that limit, and keep their clock; so do A100s, with twice
-# the power for each operation a second that H100s have. Of first tokens that come 58 ms after 1,024-token prompts of a
-# 70B under TensorRT-LLM, reading takes 25. Under vLLM first tokens after prompts of a dozen tokens come 11 to 16 ms
-# later than one more token takes, on six cards of four authors. Under SGLang a pass of DeepSeek-V3 over one
-# token takes 83 ms where the host launches its 2,500 kernels (sglang#12160), and first tokens of models with few layers
+# the power for each operation a second that H100s have. Of first tokens that come 58 ms after 1,024-token prompts of
+# a 70B under TensorRT-LLM, reading takes 25. Under vLLM first tokens after prompts of a dozen tokens come 11 to 16 ms
+# later than one more token takes, on six cards of four authors. Under SGLang a pass of DeepSeek-V3 over one token
+# takes 83 ms where the host launches its 2,500 kernels (sglang#12160), and first tokens of models with few layers
 # come after 11 to 32 ms. Triton's kernels of experts in blocks of FP8 are SGLang's too, whose rows of three authors
-# give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. The one for MXFP4 takes as
-# much longer (ROCm/triton#970: 82 microseconds for one of two products that have 50). On B200 vLLM took Triton's until
-# 0.11, by the tables 1.3 to 2.2 times as slow, and 1.7 times more while reading by SGLang's rows. Other products in
-# blocks by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take half the time. Of what vLLM 0.5 did
-# between steps its authors tell how long it took beside the device (https://blog.vllm.ai/2024/09/05/perf-update.html).
+# give 2.8 on MI300X and MI325X; AMD says that its own (AITER) are up to three times as fast. The one for MXFP4 takes
+# as much longer (ROCm/triton#970: 82 microseconds for one of two products that have 50), and that for 4-bit weights
+# on AMD takes 16 or 32 bytes of a row at a time, of lines of 64 and 128 (get_moe_wna16_block_config): four times. On
+# B200 vLLM took Triton's until 0.11, by the tables 1.3 to 2.2 times as slow, and 1.7 times more while reading by
+# SGLang's rows. Other products in blocks by AITER make DeepSeek-V3 write 19 % more (vllm#14968): 1.5 if they take
+# half the time. Of what vLLM 0.5 did between steps its authors tell how long it took beside the device
+# (https://blog.vllm.ai/2024/09/05/perf-update.html).
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782); of
 # NVIDIA's library, which SGLang takes on Blackwell, one call has a layer's ten kernels, behind one that casts.
@@ -90,6 +92,7 @@ OWN = {
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
     | {"expert_reading_factor_mxfp4@CDNA 3": 2.8, "expert_reading_factor_mxfp4@CDNA 3 aiter@0.21": 2.8}
+    | {"expert_reading_factor_w4a16@AMD": 4.0}
     | {"expert_reading_factor_fp8@Blackwell data-center@0.8.4": 2.4}
     | {"expert_reading_factor_bf16@Blackwell data-center@0.8.4": 2.1}
     | {"expert_factor_fp8@Blackwell data-center@0.8.4": 2.2, "expert_factor_bf16@Blackwell data-center@0.8.4": 2.0}

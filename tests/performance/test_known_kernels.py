@@ -274,6 +274,19 @@ def test_heads_that_threads_attend_to_one_by_one_leave_no_rows_empty() -> None:
     assert found.seconds(operation) == pytest.approx(1 + worked(1e9, operation.flops))
 
 
+@pytest.mark.parametrize(("queries", "kind"), [(1.0, "latent-decode"), (100.0, "latent-prefill")])
+@pytest.mark.parametrize(("heads", "filled"), [(16, 64), (64, 64), (128, 128)])
+def test_chosen_entries_and_heads_that_are_filled_up(queries: float, kind: str, heads: int, filled: int) -> None:
+    """Kernels for 64 query heads take as long for sixteen, and for all entries that are chosen; others for what is."""
+    known = law(kind, "bf16", key_s=0.0, turn_s=0.0, setup_keys=0.0, setup_width=0.0, last_wave=0.0)
+    found = Kernels(CARD, own=OwnKernels(prompt_heads=64.0, step_heads=64.0))
+    found.take(known)
+    plain = ATTENTION._replace(queries=queries, latent=True, kv_heads=1, heads=heads)
+    whole = plain._replace(heads=filled, keys=3000.0, causal=False, window=2048, chosen=2048)
+    assert found.seconds(plain._replace(chosen=2048)) == pytest.approx(device(known).seconds(whole))
+    assert found.seconds(plain) == pytest.approx(device(known).seconds(plain._replace(chosen=2048)))
+
+
 @pytest.mark.parametrize(("window", "keys"), [(None, 1024), (100, 100), (5000, 1024)])
 def test_keys_that_are_walked(window: int | None, keys: int) -> None:
     """A window's, or up to 1,024 that kernels take side by side."""
