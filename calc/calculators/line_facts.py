@@ -12,7 +12,7 @@ from calc.catalog.records import Accelerator, Price
 from calc.lines.device_names import NEAR
 from calc.lines.wording import BEST
 from calc.planning.cost import newest_electricity, purchase_today, rents
-from calc.planning.ownership import energy_cost, site_kwh
+from calc.planning.ownership import Purse, Use, break_even_busy_hours, energy_cost, site_kwh
 from calc.planning.power import boards_watts
 from calc.units import GIB, show_count, show_gb_per_s, show_number
 
@@ -33,10 +33,22 @@ def power(reading: Any) -> Answer:
     said = said_in(reading)
     device, count = said["accelerator"], said.get("accelerators", 1)
     draws, month = drawn(device, count, hours=said.get("hours_a_day", 24))
+    draws = " ".join(filter(None, (draws, left_of(said.get("supply_w"), device, count))))
     if not month:
         return unknown(draws)
     link = link_to(COST, {"accelerator": device, "accelerators": str(count)}, every_field(COST))
     return verdict_html(None, draws, month) + link, f"{draws} {month}"
+
+
+def left_of(supply_w: int | None, device_id: str, count: int) -> str:
+    """Return what devices leave of a power supply, in a sentence; empty where a line names none, or nobody knows."""
+    each = catalog().accelerator(device_id).quantity("power")
+    if supply_w is None or each is None:
+        return ""
+    left, supply = supply_w - round(boards_watts(count, each_w=each)), f"power supply of {show_count(supply_w)} W"
+    if left <= 0:
+        return f"A {supply} is too small."
+    return f"Of a {supply} that leaves {show_count(left)} W for all else, and for peaks."
 
 
 def drawn(device_id: str, count: int, *, hours: float) -> tuple[str, str]:
@@ -72,8 +84,22 @@ def prices(reading: Any) -> Answer:
         return unknown(f"The catalogue has no price of {device.name}.")
     first = f"{name} to rent: {', '.join(rented)}." if rented else f"The catalogue has no rent of {device.name}."
     rest = f"To buy: {buy}." if buy else f"The catalogue has no price of {device.name} to buy."
+    rest = " ".join(filter(None, (rest, cheaper_after(device, bought))))
     link = link_to(COST, {"accelerator": device.id, "accelerators": str(count)}, every_field(COST))
     return verdict_html(None, first, rest) + link, f"{first} {rest}"
+
+
+def cheaper_after(device: Accelerator, bought: Price | None) -> str:
+    """Return after how many busy hours buying has cost less than the lowest rent, in a sentence; empty if unknown."""
+    rented, power, tariff = rents(catalog(), device), device.quantity("power"), newest_electricity(catalog())
+    if not (bought and rented and power and tariff):
+        return ""
+    purse = Purse(bought.each, 0, tariff.each, min(price.each for price in rented))
+    hours = break_even_busy_hours(purse=purse, use=Use(busy_w=power, idle_w=0, busy_share=1, pue=1))
+    if hours is None:
+        return "Its electricity costs more than the lowest rent: buying never costs less."
+    after = f"{show_count(round(hours))} busy hours ({show_number(hours / (24 * DAYS_A_MONTH))} months without a break)"
+    return f"Buying costs less than the lowest rent after {after}, electricity counted and no resale."
 
 
 def unknown(sentence: str) -> Answer:

@@ -51,6 +51,7 @@ REPOSITORY = re.compile(
     r"[a-z0-9][\w.-]+/(?!(?:sec|min|hour|month|tok|user|req|gpu)\w*\b)(?:[a-z0-9][\w.-]{2,}|\d+\b)(?::[\w.-]+)?"
 )
 MISSPELT = re.compile(r"([a-z]{4,})((?:\d[\d.]*)?)")  # quen3
+BEHIND = re.compile(r"\s*([a-z]*)")
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
 LATER = re.compile(
@@ -160,6 +161,15 @@ class Names(DeviceNames):
                 return Name(start, end, "models", self.catalog.variant(line.small[start:end]) or found)
             return Name(start, end, "models", current, others=(found,))
         return None
+
+    def family(self, line: Line) -> list[str]:
+        """Return the models that a word of no model may mean, those with the word behind it, if any: mistral small."""
+        for part in line.unread():
+            if found := self.catalog.model_names.of_family(part.text):
+                said = BEHIND.search(line.small, part.end)  # which says nothing alone
+                behind = words_of(said[1]) if said else frozenset()
+                return [name for name in found if behind & words_of(self.catalog.model(name).name)] or found
+        return []
 
     def names_more(self, between: str, word: str) -> bool:
         """Return whether a word right behind a model's name is of models' names too: Jamba mini."""

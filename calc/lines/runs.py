@@ -17,9 +17,11 @@ from calc.lines.parts import (
     OPTIMIZER,
     SPECULATES,
     SPELT,
+    SUPPLY,
 )
 
 RUNS: tuple[Rule, ...] = (
+    ("asks", r"\bhow many (?:gi?bs?|gigs?|gigabytes)\b", said("memory")),
     ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
     ("asks", r"\bkv[-_ ]?cache(?: size)?\b|\b(?:for|of) (?:the )?kv\b", said("cache")),
     ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
@@ -35,6 +37,11 @@ RUNS: tuple[Rule, ...] = (
         r"\bpci-?e?\s*(?:gen\s*)?([3-6])(?:\.0)?\s*[x×]\s*(4|8|16)\b",
         lambda match: f"{match[1]}x{match[2]}",
     ),
+    (
+        "supply_w",
+        rf"\b{NUMBER}\s?w(?:atts?)?\s+{SUPPLY}\b|\b{SUPPLY}\s+(?:of\s+)?{NUMBER}\s?w\b",
+        plainly,
+    ),
     # Of what else, an amount before has taken.
     (
         "rents",
@@ -42,6 +49,11 @@ RUNS: tuple[Rule, ...] = (
         said(True),
     ),
     ("rents", r"\bcloud(?=\s+(?:gpus?|servers?|instances?|machines?)\b)", said(True)),
+    (
+        "buys",
+        r"\bon[- ]?prem(?:ises?)?\b(?: (?:box|server))?|\bown (?:hardware|servers?|gpus?|machines?)\b",
+        said(True),
+    ),
     ("owns", r"\bat home\b|\bhome[- ]?(?:lab|server)\b|\blocally\b", said(True)),
     # How it is divided, as people and the flags of engines have it.
     *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
