@@ -10,9 +10,9 @@ from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Price
 from calc.lines.device_names import NEAR
-from calc.lines.wording import BEST
+from calc.lines.wording import BEST, RENT_OR_BUY
 from calc.planning.cost import newest_electricity, purchase_today, rents
-from calc.planning.ownership import Purse, Use, break_even_busy_hours, energy_cost, site_kwh
+from calc.planning.ownership import energy_cost, site_kwh
 from calc.planning.power import boards_watts
 from calc.units import GIB, show_count, show_gb_per_s, show_number
 
@@ -84,22 +84,11 @@ def prices(reading: Any) -> Answer:
         return unknown(f"The catalogue has no price of {device.name}.")
     first = f"{name} to rent: {', '.join(rented)}." if rented else f"The catalogue has no rent of {device.name}."
     rest = f"To buy: {buy}." if buy else f"The catalogue has no price of {device.name} to buy."
-    rest = " ".join(filter(None, (rest, cheaper_after(device, bought))))
-    link = link_to(COST, {"accelerator": device.id, "accelerators": str(count)}, every_field(COST))
+    values = {"accelerator": device.id, "accelerators": str(count)}
+    if rented and buy and RENT_OR_BUY.search(reading["line"].lower()):
+        rest = f"{rest} {COST.status(COST.report(values))}"
+    link = link_to(COST, values, every_field(COST))
     return verdict_html(None, first, rest) + link, f"{first} {rest}"
-
-
-def cheaper_after(device: Accelerator, bought: Price | None) -> str:
-    """Return after how many busy hours buying has cost less than the lowest rent, in a sentence; empty if unknown."""
-    rented, power, tariff = rents(catalog(), device), device.quantity("power"), newest_electricity(catalog())
-    if not (bought and rented and power and tariff):
-        return ""
-    purse = Purse(bought.each, 0, tariff.each, min(price.each for price in rented))
-    hours = break_even_busy_hours(purse=purse, use=Use(busy_w=power, idle_w=0, busy_share=1, pue=1))
-    if hours is None:
-        return "Its electricity costs more than the lowest rent: buying never costs less."
-    after = f"{show_count(round(hours))} busy hours ({show_number(hours / (24 * DAYS_A_MONTH))} months without a break)"
-    return f"Buying costs less than the lowest rent after {after}, electricity counted and no resale."
 
 
 def unknown(sentence: str) -> Answer:

@@ -66,9 +66,10 @@ CHINCHILLA = re.compile(r"\bchinchilla\b")  # a run as long as serves a model be
 DRAWS = re.compile(rf"{POWER.pattern}|\b(?:draws?|pulls?)\b")  # all of a line that asks for it
 OF_PRICES = re.compile(r"\b(?:prices?|pricing|rent|rental|rented|hour(?:ly)?|month(?:ly)?)\b")
 NOTHING = re.compile(r"(?!)")
+RENT_OR_BUY = re.compile(r"\brent\b.{1,12}\bbuy\b|\bbuy\b.{1,12}\brent\b")
 PRICED = re.compile(
     r"^(?!.*\bbuy\b).*(?:\b(?:prices?|pricing|rent|rental|costs?)\b|\bhow much (?:is|are)\b(?! enough\b))"
-    r"|\brent\b.{1,12}\bbuy\b|\bbuy\b.{1,12}\brent\b"
+    rf"|{RENT_OR_BUY.pattern}"
 )
 WANTED_CARD = re.compile(
     r"(?:\b(?:cheapest|best|fastest|which|what) |^)(?:(?:used|budget|nvidia|amd|consumer|\d+ ?gb(?: vram)?) )*"
