@@ -23,7 +23,7 @@ from calc.lines.settling import ON_HOST
 from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, NVLINK, POWER, TUNED
 from calc.performance.fabric import own_link, usual_link
 from calc.planner.steps import Steps, finished
-from calc.units import show_count, show_dollars
+from calc.units import show_count, show_dollars, show_number
 
 Answer = tuple[str, str]  # HTML, and the same in a sentence
 Settled = tuple[str, str, dict[str, object]]  # and what was settled
@@ -193,7 +193,9 @@ def electricity_of(report: Any, current: Any) -> str:
     each, price = current["per_million_output_tokens"], current["price"]
     ends = f"{show_dollars(each['low'])} to {show_dollars(each['high'])}"
     at = f"{price['each']:.3g} {price['currency']} a kWh, {price['region'] or price['seller']}, {price['date']}"
-    return f"{show_dollars(each['typical'])} of electricity a million output tokens ({ends}), {kept(report)}: {at}."
+    energy = show_number(report["cost"]["energy_kwh_per_million_output_tokens"]["typical"])
+    paid = f"{show_dollars(each['typical'])} of electricity a million output tokens ({ends})"
+    return f"{paid}, {energy} kWh, {kept(report)}: {at}."
 
 
 def kept(report: Any) -> str:

@@ -19,7 +19,7 @@ TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
     | {"price": ("models", "hardware", "cards"), "rents": ("hardware",), "hours_a_day": ("hardware", "power")}
     | {"requests_per_s": ("hardware", "speed")}
-    | {"days": ("deadline",), "buys": ("hardware",), "supply_w": ("power",)}
+    | {"days": ("deadline",), "buys": ("hardware",), "supply_w": ("power",), "several": ()}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
     | {
         "offload": ("training", "trained_on", "duration", "longest"),
@@ -44,7 +44,7 @@ def take(reader: Reader, kind: str | None) -> None:
         if value == "qlora" and amount.field == "bits":  # a LoRA of four bits
             reader.chips = [chip for chip in reader.chips if chip.field != "method"]
         if field == "" or (field and reader.value(field) not in (None, value)):  # one of two is not said to be answered
-            reader.line.release(amount.start, amount.end)
+            reader.line.refuse(amount.start, amount.end)
         elif field and reader.value(field) is None:
             reader.add(amount, field, value)
     for chip in list(reader.chips):

@@ -22,7 +22,7 @@ ATOM = re.compile(
 )
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
-a able about actually advice after against ai all also am amd an and any any1 anybody anyone anything apple
+a able about actually add adding advice after against ai all also am amd an and any any1 anybody anyone anything apple
 approximately are around as at attempted average avg be been best better between big bigger biggest both bought budget
 build but buy buying by calculator can can't card cards case cheap cheaper cheapest chip choose choosing company
 compare compared comparing comparison considering continue continued could cpu cuda current currently decent decide
@@ -107,6 +107,7 @@ class Line:
         self.text = text
         self.small = plainly_spelled(text)
         self.taken = [False] * len(text)
+        self.refused: set[int] = set()  # places of what says something that no field takes
 
     @cached_property
     def meant(self) -> str:
@@ -124,6 +125,11 @@ class Line:
     def release(self, start: int, end: int) -> None:
         """Mark a part as not understood after all."""
         self.taken[start:end] = [False] * (end - start)
+
+    def refuse(self, start: int, end: int) -> None:
+        """Mark a part as not understood after all, and its words as no silent ones."""
+        self.release(start, end)
+        self.refused.update(range(start, end))
 
     def found(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         """Iterate over what a pattern finds in parts that nobody has claimed, for the caller to claim."""
@@ -143,6 +149,7 @@ class Line:
         for piece in self.pieces():
             word = piece.text
             known = word_meant(word) in SILENT or (len(word) == 1 and word.isalpha() and word.isascii())
+            known = known and piece.start not in self.refused
             if known or not (word[0].isalnum() or word in MONEY):
                 continue
             last = parts[-1] if parts else None

@@ -10,7 +10,7 @@ from calc.catalog import Catalog
 from calc.catalog.entries import DROPPED_WORDS
 from calc.catalog.model_names import SAID_LESS, SIZE, Reading, words_of
 from calc.errors import ScenarioError
-from calc.lines.device_names import MOST_WORDS, DeviceNames, Name, joined, words
+from calc.lines.device_names import MEMORY_WORD, MOST_WORDS, DeviceNames, Name, joined, words
 from calc.lines.line import SILENT, Line, Piece
 from calc.lines.spelling import a_letter_off
 from calc.scenario.fields import PUBLISHED
@@ -239,6 +239,7 @@ class Names(DeviceNames):
         if (
             not before
             or before[-1].text in NO_NAMES
+            or MEMORY_WORD.fullmatch(before[-1].text)
             or self.catalog.lookup("frameworks", before[-1].text)  # which is read behind models: Mistral Nemo
             or not re.fullmatch(r"[\s\-_:/]*", line.small[before[-1].end : size.start])
         ):

@@ -12,6 +12,8 @@ from calc.units import GIB
 BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
 OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
 OF_CARDS = {"consumer", "workstation", "data-center"}  # segments
+NO_CARD = 128  # GB, of which computers have as much and cards of one's own have less
+ADDS, TO_WHICH = re.compile(r"\badd(?:ing)?\b"), re.compile(rf"{ADDED_TO.pattern}|\s*(?:next )?to (?:my|an?|the|one) ")
 COUNT = re.compile(
     rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)|(?<!\S)[x×](\d{{1,2}})(?=\s*(?:$|[,.?!]))"
 )
@@ -79,8 +81,9 @@ def other_kind(line: Line, names: DeviceNames, device_id: str, end: int) -> tupl
     signs = zip(line.small[end:start], before[end:start], strict=True)
     between = "".join(sign for sign, taken in signs if not taken)
     segments = {names.catalog.accelerator(device).segment for device in (found[0].id, device_id)}
+    words = ADDED_TO if not ADDS.search(line.small[:end]) else TO_WHICH
     together = found[0].id != device_id and segments <= OF_CARDS and segments != {"data-center"}
-    if not together or not ADDED_TO.fullmatch(between):
+    if not together or not words.fullmatch(between):
         line.taken = before
         return None
     line.claim(end, start)

@@ -7,10 +7,20 @@ from calc.catalog import Catalog
 from calc.catalog.model_names import SIZE, words_of
 from calc.lines.device_names import NEAR, Count, Name
 from calc.lines.drafting import read_draft
-from calc.lines.host import read_alone, read_bare, read_host, read_placed, read_processor
+from calc.lines.host import OF_CARDS, read_alone, read_bare, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
-from calc.lines.own_device import added, count_apart, in_laptop, is_another, macs, of_size, other_kind
+from calc.lines.own_device import (
+    NO_CARD,
+    OF_HOSTS,
+    added,
+    count_apart,
+    in_laptop,
+    is_another,
+    macs,
+    of_size,
+    other_kind,
+)
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.lines.wording import (
     APPLE,
@@ -242,7 +252,8 @@ class Reader:
         for match in self.line.found(OF_ALL if apple else MEMORY):
             size = float(match[1].replace(",", ""))
             found = self.names.of_memory(size, apple=apple[0] if apple else "", laptop=bool(laptop))
-            if found is None:
+            of_host = size >= NO_CARD and size in OF_HOSTS and not (apple or OF_CARDS.search(match[0]))
+            if found is None or of_host:
                 continue
             if laptop:
                 self.line.claim(*laptop.span())

@@ -61,6 +61,7 @@ SOMETHING = re.compile(
 ADDED_TO = re.compile(r"\s*(?:and|und|[+&]|plus|with|alongside)\s+(?:an? |one |my |old )*\s*|\s*\+\s*")
 POWER = re.compile(
     r"\bpower (?:draw|consumption|usage|supply|bills?)\b|\bwatts?\b|\bwattage\b|\bpsu\b|\belectric(?:ity)?\b"
+    r"|\b(?:energy|joules?|kwh|wh)\b"
 )
 CHINCHILLA = re.compile(r"\bchinchilla\b")  # a run as long as serves a model best
 DRAWS = re.compile(rf"{POWER.pattern}|\b(?:draws?|pulls?)\b")  # all of a line that asks for it

@@ -21,7 +21,7 @@ from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from calc.planning.cost import rents
-from calc.units import show_count, show_dollars, show_gib
+from calc.units import show_count, show_dollars, show_gib, show_number
 
 ROWS = list(csv.DictReader((Path(__file__).parents[1] / "data" / "lines.csv").read_text(encoding="utf-8").splitlines()))
 TWO_3090 = "Can I run Llama 3.3 70B on my two 3090?"
@@ -115,6 +115,7 @@ def test_electricity_is_no_rent() -> None:
     assert cost["per_million_output_tokens"]["typical"] == pytest.approx(energy * cost["price"]["each"])
     assert said.startswith(f"{show_dollars(energy * cost['price']['each'])} of electricity a million output tokens")
     assert "rented" not in said and "2 × GeForce RTX 3090 draw 700 W" in said
+    assert f"{show_number(energy)} kWh" in said and asked("kwh per token llama 70b 2x3090")["status"] == said
 
 
 def test_what_a_power_supply_leaves() -> None:

@@ -177,7 +177,23 @@ def test_two_kinds_of_cards_stand_together() -> None:
         assert read(line)["question"]["have"]["accelerator"] == two and plan(read(line)["question"])["options"]
     for line in ("h100 and a100 llama 70b fp8", "m4 max 64gb and 3090 llama 70b", "qlora 8b on 3090 + 4090"):
         assert isinstance(read(line)["scenario"]["accelerator"], str) and read(line)["unread"]
+    assert read("adding a 3060 to my 3090 for 32b q6")["scenario"]["accelerator"][1]["id"] == "rtx-3090"
     assert len(read("difference between 3090 and 4090 for 32b")["sides"]) == 2
+
+
+def test_what_says_something_and_has_no_field_is_left_over() -> None:
+    """Also a word that says nothing elsewhere: two models are not one; the number of cards is another thing."""
+    for line, word in (("two 7b models on one 4090", "two"), ("both llms llama 8b on an h100", "both")):
+        assert [part["text"] for part in read(line)["unread"]] == [word]
+    assert read("llama 8b on two 4090")["unread"] == []
+
+
+def test_a_memory_that_no_card_has_is_a_host_s() -> None:
+    """Of 256 GB nobody has a card at home: which device it is, is asked; of a card that is said to have it, not."""
+    assert read("deepseek v3 on 256gb")["missing"] == ["accelerator"]
+    assert read("llama 405b on a 192gb gpu")["scenario"]["accelerator"]
+    beside = read("qwen3-next on 24gb + 64gb ddr5")["scenario"]
+    assert beside["accelerator"] == "rtx-3090" and beside["host"] == {"memory": 64 * GIB}
 
 
 def test_a_file_of_gguf_is_llama_cpp_s() -> None:
