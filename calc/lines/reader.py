@@ -303,13 +303,10 @@ class Reader:
         for place, chip in enumerate(self.chips):
             if chip.field == "model" and all(map(SIZE.fullmatch, words_of(self.line.small[chip.start : chip.end]))):
                 names = [str(chip.value), *chip.others]
-                first = next((name for name in names if self.goes(name, tokens)), names[0])
+                able = (name for name in names if (self.facts.model(name).context_tokens or 0) >= tokens)
+                first = next(able, names[0])
                 others = tuple(name for name in names if name != first)
                 self.chips[place] = chip._replace(value=first, others=others)
-
-    def goes(self, model: str, tokens: int) -> bool:
-        """Return whether a model is known to be made for so many tokens."""
-        return (self.facts.model(model).context_tokens or 0) >= tokens
 
     def family(self) -> list[str]:
         """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""
