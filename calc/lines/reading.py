@@ -106,7 +106,10 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
     scenario = said(reader, names) | placed(reader) | host(reader) | layout(reader) | beside(reader) | unlike(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
-    if reader.alone or ON_HOST & scenario.keys() or isinstance(scenario.get("accelerator"), list):
+    if isinstance(scenario.get("accelerator"), list):  # which llama.cpp alone divides, and of which each has its slot
+        scenario.setdefault("engine", ON_PROCESSORS)
+        scenario.pop("pcie", None)
+    if reader.alone or ON_HOST & scenario.keys():
         scenario.setdefault("engine", ON_PROCESSORS)
     if "engine" not in scenario:
         reader.taken["engine"] = scenario["engine"] = USUAL
@@ -136,8 +139,9 @@ def unlike(reader: Reader) -> dict[str, object]:
     if (other := reader.value("other_accelerator")) is None:
         return {}
     counts = [reader.count(name) or 1 for name in ("accelerators", "other_accelerators")]
-    pairs = zip((reader.value("accelerator"), other), counts, strict=True)
-    return {"accelerator": [{"id": device, "count": count} for device, count in pairs], "accelerators": sum(counts)}
+    pairs, slot = zip((reader.value("accelerator"), other), counts, strict=True), said(reader, ("pcie",))
+    listed = [{"id": device, "count": count, **slot} for device, count in pairs]
+    return {"accelerator": listed, "accelerators": sum(counts)}
 
 
 def beside(reader: Reader) -> dict[str, object]:

@@ -177,6 +177,8 @@ def test_two_kinds_of_cards_stand_together() -> None:
         assert read(line)["question"]["have"]["accelerator"] == two and plan(read(line)["question"])["options"]
     for line in ("h100 and a100 llama 70b fp8", "m4 max 64gb and 3090 llama 70b", "qlora 8b on 3090 + 4090"):
         assert isinstance(read(line)["scenario"]["accelerator"], str) and read(line)["unread"]
+    slots = read("qwen3 32b q4 on a 3090 and a 3060 12gb at pcie 3.0 x8")["scenario"]
+    assert [device["pcie"] for device in slots["accelerator"]] == ["3x8"] * 2 and estimate(slots)
     assert read("adding a 3060 to my 3090 for 32b q6")["scenario"]["accelerator"][1]["id"] == "rtx-3090"
     assert len(read("difference between 3090 and 4090 for 32b")["sides"]) == 2
 
