@@ -28,7 +28,7 @@ COUNTS = ("cache_tokens", "longest_context", "most_sequences")
 
 
 def shared(what: str, of: int = 1, **inputs: object) -> str:
-    """Return a number of models that share a device, as the calculator *Two models on one card* has it, inline.
+    """Return a number of models that share a device, as the calculator *Several models on one card* has it, inline.
 
     `what`: "left_bytes" or "available_bytes" of the device, or of the model `of` (1 is the first) "weights", "cache",
     "working", "context", "needed", "kept", "claimed", "cache_tokens", "longest_context", "most_sequences", "fraction".

@@ -1,6 +1,7 @@
 """The house of `calc` has floors: a module imports what stands below it, and nothing above."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +60,15 @@ def test_every_part_has_a_floor() -> None:
     """A new module says where it stands."""
     parts = {path.relative_to(CALC).parts[0].removesuffix(".py") for path in CALC.rglob("*.py")}
     assert parts == set(FLOOR_OF)
+
+
+def test_the_layout_in_the_readme_is_the_house() -> None:
+    """Each folder is explained there, what is imported above what imports it."""
+    layout = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n    calc/ ")[2].partition("\n    macros/")[0]
+    named = re.findall(r"^ {6}(\w+)(?:/|\.py)", layout, re.MULTILINE)
+    folders = {path.parent.name for path in CALC.glob("*/__init__.py")}
+    assert set(named) - {"estimate"} == folders
+    assert named == sorted(named, key=lambda name: FLOOR_OF[name])
 
 
 def test_only_families_and_files_know_families() -> None:

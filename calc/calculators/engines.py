@@ -53,10 +53,8 @@ def devices(count: int, name: str) -> str:
 def division(report: Report) -> str:
     """Return how the model is divided, in words; empty for one device."""
     layout = report["scenario"]["parallelism"]
-    kinds = [
-        f"{layout[kind]}-way {kind} parallel" for kind in ("tensor", "pipeline", "data", "context") if layout[kind] > 1
-    ]
-    return ", ".join(kinds)
+    kinds = ("tensor", "pipeline", "data", "context", "expert")
+    return ", ".join(f"{layout[kind]}-way {kind} parallel" for kind in kinds if layout[kind] > 1)
 
 
 def place(report: Report) -> str:

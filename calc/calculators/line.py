@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from calc.calculators import line_chips
+from calc.calculators import line_chips, several
 from calc.calculators.html import ROOT, element, escaped, text
 from calc.calculators.line_cases import Worked, answered, cases_of, names_no_device, worked
 from calc.calculators.line_link import every_field, link_to
@@ -23,7 +23,7 @@ from calc.lines.settling import ON_HOST
 from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, NVLINK, POWER, TUNED
 from calc.performance.fabric import own_link, usual_link
 from calc.planner.steps import Steps, finished
-from calc.units import show_count, show_dollars
+from calc.units import show_count, show_dollars, show_number
 
 Answer = tuple[str, str]  # HTML, and the same in a sentence
 Settled = tuple[str, str, dict[str, object]]  # and what was settled
@@ -122,8 +122,7 @@ def comparing(reading: Any) -> Steps[Settled]:
             answers.append((html, status))
         return *line_sides.one_by_one(reading, answers), {}
     said = [
-        " ".join(filter(None, (sentence(case, sides[0]["asks"]), words_of(case), *beside(reading, case))))
-        for case in cases
+        " ".join(filter(None, (sentence(case, sides[0]), words_of(case), *beside(reading, case)))) for case in cases
     ]
     pinned = [Pinned(case.calculator, case.values, case.report) for case in cases]
     found = [case.found for case in cases]
@@ -138,7 +137,7 @@ def calculated(reading: Any) -> Settled:
     words = words_of(case)
     link = link_to(calculator, values, every_field(calculator, "other " if case.more else ""))
     status, html = (
-        sentence(case, reading["asks"]),
+        sentence(case, reading),
         calculator.render(report).replace(f'"{ROOT}', '"'),
     )  # from the first page
     if "accelerators" in found:  # which is what the line asks
@@ -172,7 +171,7 @@ def drawn_by(reading: Any, case: Worked) -> str:
 def joined_by(reading: Any, case: Worked) -> str:
     """Return which link is counted between devices, in a sentence, where a line speaks of one; else nothing."""
     scenario = case.report["scenario"]
-    if not NVLINK.search(reading["line"].lower()) or scenario.get("accelerators", 1) == 1:
+    if not NVLINK.search(reading["line"].lower()) or scenario.get("accelerators", 1) == 1 or several.lists(case.report):
         return ""
     device = catalog().accelerator(scenario["accelerator"])
     own, counted_ = own_link(device), usual_link(device)
@@ -183,9 +182,28 @@ def joined_by(reading: Any, case: Worked) -> str:
     return f"{own.name} joins them, and is counted."
 
 
-def sentence(case: Worked, asks: str) -> str:
-    """Return a case's answer in a sentence."""
-    return cost_of(case.report) if asks == "cost" else case.calculator.status(case.report)
+def sentence(case: Worked, reading: Any) -> str:
+    """Return a case's answer in a sentence; who asks what electricity costs is not told a rent."""
+    if reading["asks"] != "cost":
+        return case.calculator.status(case.report)
+    current = (case.report["cost"] or {}).get("electricity") if POWER.search(reading["line"].lower()) else None
+    return electricity_of(case.report, current) if current else cost_of(case.report)
+
+
+def electricity_of(report: Any, current: Any) -> str:
+    """Return what the electricity of a million output tokens costs, in a sentence."""
+    each, price = current["per_million_output_tokens"], current["price"]
+    ends = f"{show_dollars(each['low'])} to {show_dollars(each['high'])}"
+    at = f"{price['each']:.3g} {price['currency']} a kWh, {price['region'] or price['seller']}, {price['date']}"
+    energy = show_number(report["cost"]["energy_kwh_per_million_output_tokens"]["typical"])
+    paid = f"{show_dollars(each['typical'])} of electricity a million output tokens ({ends})"
+    return f"{paid}, {energy} kWh, {kept(report)}: {at}."
+
+
+def kept(report: Any) -> str:
+    """Return how many requests at once keep devices busy, in words."""
+    count = report["scenario"]["sequences"]
+    return "kept busy by one request at a time" if count == 1 else f"kept busy by {show_count(count)} requests at once"
 
 
 def words_of(case: Worked) -> str:
@@ -213,9 +231,7 @@ def cost_of(report: Any) -> str:
     each, price = rent["per_million_output_tokens"], rent["price"]
     ends = f"{show_dollars(each['low'])} to {show_dollars(each['high'])}"
     said = f"{price['seller'] or price['region'] or 'several sellers'}, {price['kind']}, {price['date']}"
-    count = report["scenario"]["sequences"]
-    busy = "by one request at a time" if count == 1 else f"by {show_count(count)} requests at once"
-    return f"{show_dollars(each['typical'])} a million output tokens ({ends}), kept busy {busy}, rented: {said}."
+    return f"{show_dollars(each['typical'])} a million output tokens ({ends}), {kept(report)}, rented: {said}."
 
 
 def noted(case: Worked, words: str) -> str:
@@ -269,12 +285,13 @@ def refused(reading: Any) -> Answer:
         asked = ASK_FOR_CHIP
     elif laptop:
         asked = ASK_FOR_LAPTOP
-    said, unknown = [asked], []
+    said, unknown, family = [asked], [], next(line_chips.named_families(reading), None)
     for part in reading["unread"]:
         name, plain = f"“{part['text']}”", part["text"].lower()
         if not any(map(str.isalpha, plain)) or FOR_A_PURPOSE.fullmatch(plain) or (laptop and LAPTOP.fullmatch(plain)):
             continue  # no name, but a number or what is said beside one
-        if models := catalog().model_names.of_family(name):
+        found = reading["choices"].get("model") if part == family else None
+        if models := found or catalog().model_names.of_family(plain):
             said.append(f"Of {name} the guide has {listed(catalog().model(model).name for model in models)}.")
         elif not plain[0].isdigit():
             unknown.append(name)

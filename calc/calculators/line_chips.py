@@ -19,6 +19,8 @@ LABELS = {
     "models": "Models",
     "accelerator": "GPU",
     "accelerators": "How many",
+    "other_accelerator": "And",
+    "other_accelerators": "How many of these",
     "vendor": "Maker",
     "weights": "Format",
     "kv_cache": "Cache",
@@ -66,6 +68,8 @@ LABELS = {
     "prefix_hit_rate": "Found in the cache",
     "rents": "Rented",
     "owns": "At home",
+    "buys": "Bought",
+    "supply_w": "Power supply",
     "host_memory": "Host memory",
     "card_memory": "Memory",
     "processor": "Processor",
@@ -94,7 +98,8 @@ IN_WORDS: dict[str, Callable[[Any], str]] = {
     "days": lambda value: show_seconds(value * DAY_S),
     **dict.fromkeys(("host_memory", "card_memory"), lambda value: f"{value} GiB"),
     "offload": lambda value: "optimizer" if value == "optimizer" else "what can be",
-    **dict.fromkeys(("rents", "owns"), lambda _: "yes"),
+    **dict.fromkeys(("rents", "owns", "buys"), lambda _: "yes"),
+    "supply_w": lambda value: f"{show_count(value)} W",
     "power_limit": lambda value: f"{value:g} W",
     "tpot_s": show_seconds,
     "ttft_s": show_seconds,
@@ -175,7 +180,7 @@ def options(field: str, others: list[str]) -> tuple[Option, ...]:
     """Return what may be put in the place of a field, as words that a line is read with, and what they are called."""
     if field == "model":
         return tuple((other, catalog().model(other).name) for other in others[:MOST_OTHERS])
-    if field == "accelerator":
+    if field in ("accelerator", "other_accelerator"):
         return tuple((name, name) for name in (catalog().accelerator(other).name for other in others[:MOST_OTHERS]))
     if field == "weights":
         names = dict.fromkeys(name for engine in catalog().engines() if engine.usual_on for name in engine.formats)
@@ -189,7 +194,7 @@ def shown(field: str, value: object) -> str:
     """Return a value in words."""
     if field == "engine" and value == "usual":
         return "the usual one"
-    if field == "accelerator":
+    if field in ("accelerator", "other_accelerator"):
         return catalog().accelerator(str(value)).name
     if field == "model":
         return catalog().model(str(value)).name

@@ -10,7 +10,7 @@ from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Price
 from calc.lines.device_names import NEAR
-from calc.lines.wording import BEST
+from calc.lines.wording import BEST, RENT_OR_BUY
 from calc.planning.cost import newest_electricity, purchase_today, rents
 from calc.planning.ownership import energy_cost, site_kwh
 from calc.planning.power import boards_watts
@@ -32,11 +32,24 @@ def power(reading: Any) -> Answer:
     """Return what devices draw at most, and what that costs where they are busy all the time or so many hours a day."""
     said = said_in(reading)
     device, count = said["accelerator"], said.get("accelerators", 1)
-    draws, month = drawn(device, count, hours=said.get("hours_a_day", 24), limit_w=said.get("power_limit"))
+    limit = said.get("power_limit")
+    draws, month = drawn(device, count, hours=said.get("hours_a_day", 24), limit_w=limit)
+    draws = " ".join(filter(None, (draws, left_of(said.get("supply_w"), device, count, limit_w=limit))))
     if not month:
         return unknown(draws)
     link = link_to(COST, {"accelerator": device, "accelerators": str(count)}, every_field(COST))
     return verdict_html(None, draws, month) + link, f"{draws} {month}"
+
+
+def left_of(supply_w: int | None, device_id: str, count: int, *, limit_w: float | None = None) -> str:
+    """Return what devices leave of a power supply, in a sentence; empty where a line names none, or nobody knows."""
+    each = limit_w or catalog().accelerator(device_id).quantity("power")
+    if supply_w is None or each is None:
+        return ""
+    left, supply = supply_w - round(boards_watts(count, each_w=each)), f"power supply of {show_count(supply_w)} W"
+    if left <= 0:
+        return f"A {supply} is too small."
+    return f"Of a {supply} that leaves {show_count(left)} W for all else, and for peaks."
 
 
 def drawn(device_id: str, count: int, *, hours: float, limit_w: float | None = None) -> tuple[str, str]:
@@ -72,7 +85,10 @@ def prices(reading: Any) -> Answer:
         return unknown(f"The catalogue has no price of {device.name}.")
     first = f"{name} to rent: {', '.join(rented)}." if rented else f"The catalogue has no rent of {device.name}."
     rest = f"To buy: {buy}." if buy else f"The catalogue has no price of {device.name} to buy."
-    link = link_to(COST, {"accelerator": device.id, "accelerators": str(count)}, every_field(COST))
+    values = {"accelerator": device.id, "accelerators": str(count)}
+    if rented and buy and RENT_OR_BUY.search(reading["line"].lower()):
+        rest = f"{rest} {COST.status(COST.report(values))}"
+    link = link_to(COST, values, every_field(COST))
     return verdict_html(None, first, rest) + link, f"{first} {rest}"
 
 

@@ -35,7 +35,7 @@ def form_values(calculator: Calculator, scenario: dict[str, Any]) -> Values:
     flat.setdefault("weights", PUBLISHED)
     if "data" in known:  # a form that asks how devices are divided
         degrees = scenario.get("parallelism", {})
-        apart = math.prod(ways for name, ways in degrees.items() if name != "data")
+        apart = math.prod(ways for name, ways in degrees.items() if name not in ("data", "expert"))
         flat |= {"data": flat["accelerators"] // apart, **degrees}
     if "context_tokens" in known:
         if "prompt_tokens" in flat:

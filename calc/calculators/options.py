@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calc.calculators.asked import METHODS, format_words
+from calc.calculators.asked import METHODS, device_words, format_words
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
@@ -33,6 +33,8 @@ def devices(scenario: Any, replicas: int = 1) -> str:
     if "accelerator" not in scenario:
         processor = scenario["host"].get("processor")
         return str(catalog().entries("processors")[processor]["name"]) if processor else "a processor alone"
+    if isinstance(scenario["accelerator"], list):
+        return device_words(scenario)
     count, name = scenario.get("accelerators", 1), catalog().accelerator(scenario["accelerator"]).name
     if replicas == 1:
         return f"{show_count(count)} × {name}"

@@ -1,4 +1,4 @@
-"""Two models on one card: up to four models on one device, what is left, and from which context on it breaks."""
+"""Several models on one card: up to four on one device, what is left, and from which context on it breaks."""
 
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.inputs import Choice, Input, Number
@@ -109,7 +109,7 @@ PRESETS = (
 )
 CALCULATOR = Calculator(
     id="sharing",
-    title="Two models on one card",
+    title="Several models on one card",
     question="Do these models fit on one device together, and how much cache is left?",
     inputs=INPUTS,
     presets=PRESETS,

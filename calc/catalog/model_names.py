@@ -33,6 +33,7 @@ WRITES = "ForCausalLM"  # the end of the classes' names, as configs have them
 MADE_OF = frozenset(
     ("distill", "coder", "code", "math", "vision", "vl", "audio", "omni", "embedding", "reranker", "reward", "guard")
 )
+COUNT = re.compile(r"\d*x?")
 IGNORED = frozenset(["instruct", "chat", "it", "base", "the", "model", "hf", "latest", "gguf"])
 
 
@@ -198,12 +199,17 @@ class ModelNames:
     def of_family(self, name: str) -> list[str]:
         """Return the models with the words of a name, which may say no size, newest first: those of a family.
 
-        What is made of another model, or for one use, is left out unless it is said.
+        What is made of another model, or for one use, is left out unless it is said. Where none has all words, the
+        first one that names a family counts: moe mistral. A count is no name: 2x.
         """
-        asked = words_of(name)
+        asked = frozenset() if COUNT.fullmatch(name) else words_of(name)
         names = {entry_id: words_of(str(entry.get("name"))) for entry_id, entry in self.entries.items()}
         plain = [entry_id for entry_id, words in names.items() if asked <= words and not words & MADE_OF - asked]
-        return self.newest_first(plain) if asked else []
+        if plain and asked:
+            return self.newest_first(plain)
+        rest = name.casefold().split()
+        family = next((word for word in rest if word in self.families), "") if len(rest) > 1 else ""
+        return self.of_family(family) if family else []
 
     def begun(self, name: str) -> list[str]:
         """Return the models of a family, newest first, whose names begin with the first word: qwen3, gemma."""

@@ -8,6 +8,7 @@ from calc.lines.speeds import THROUGHPUT
 from calc.lines.wording import (
     APPLE,
     CHEAPEST,
+    CHINCHILLA,
     ELSEWHERE,
     FOR_A_PURPOSE,
     FOR_HARDWARE,
@@ -98,9 +99,8 @@ def asks_to_train(reader: Reader, wants: list[str]) -> str:
     said = FOR_MODELS.search(reader.line.meant) and asks_for(reader, FOR_MODELS)  # else a model was forgotten
     if said and not reader.value("model") and reader.value("accelerator"):
         return "trainable"
-    timed = not {"duration", "cost", "speed"}.isdisjoint(wants) or any(
-        a.field == "training_tokens" for a in reader.amounts
-    )
+    timed = not {"duration", "cost", "speed"}.isdisjoint(wants) or bool(CHINCHILLA.search(reader.line.small))
+    timed = timed or any(amount.field == "training_tokens" for amount in reader.amounts)
     if timed:
         return needing(reader, "duration", device=True)
     divided = any(amount.field in DEGREES for amount in reader.amounts)  # over so many as these make

@@ -36,7 +36,8 @@ IN_SERVING = {
     "sequence_tokens": "context_tokens",
     "micro_batch": "sequences",
 }  # what a part is of training alone where the word for it stands on its side
-COUNTED = "accelerators"  # which may be said of one side alone
+COUNTED = "accelerators"
+OF_ONE_SIDE = {COUNTED, "other_accelerator", "other_accelerators"}  # which may be said of one side alone
 Reading = dict[str, Any]
 
 
@@ -164,7 +165,7 @@ def numbers_at(text: str, word: Span) -> Pair | None:
 def kinds(chips: list[Reading]) -> set[str]:
     """Return the fields that parts give, but for how many devices there are: of training, those that serving has."""
     fields = {str(chip["field"]) for chip in chips}
-    return {IN_SERVING.get(field, field) for field in fields} - {COUNTED}
+    return {IN_SERVING.get(field, field) for field in fields} - OF_ONE_SIDE
 
 
 def beside_each_other(left: list[Reading], right: list[Reading], before: Reading, behind: Reading) -> bool:
@@ -176,4 +177,4 @@ def beside_each_other(left: list[Reading], right: list[Reading], before: Reading
 def differ(first: str, second: str) -> bool:
     """Return whether two lines ask for the same, but for the value of a field or of some."""
     values = [{chip["field"]: chip["value"] for chip in read_single(line)["chips"]} for line in (first, second)]
-    return values[0] != values[1] and values[0].keys() - {COUNTED} == values[1].keys() - {COUNTED}
+    return values[0] != values[1] and values[0].keys() - OF_ONE_SIDE == values[1].keys() - OF_ONE_SIDE

@@ -44,6 +44,8 @@ SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
 MOST_DEVICES, MOST_TRAINED_ON = 2048, 200_000  # that a line counts; more are tokens, where nothing is trained
 NEAR = 0.03  # sizes of cards that agree
 CURRENT = ("sold", "rented")
+ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
+CARRIED = ("macbook", "mbp", "mba")
 
 
 class Name(NamedTuple):
@@ -281,6 +283,7 @@ class DeviceNames:
             for device in self.catalog.accelerators()
             if device.segment in segments
             and (not apple or device.vendor == "Apple")
+            and not (apple.startswith(CARRIED) and ULTRA in device.name)
             and (device.text("form") == "laptop") == laptop
             and abs((device.quantity("memory") or 0) / GIB - size_gib) < NEAR * size_gib
         ]

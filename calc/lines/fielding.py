@@ -19,7 +19,7 @@ TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
     | {"price": ("models", "hardware", "cards"), "rents": ("hardware",), "hours_a_day": ("hardware", "power")}
     | {"requests_per_s": ("hardware", "speed")}
-    | {"days": ("deadline",)}
+    | {"days": ("deadline",), "buys": ("hardware",), "supply_w": ("power",), "several": ()}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
     | {
         "offload": ("training", "trained_on", "duration", "longest"),
@@ -30,7 +30,8 @@ TAKEN_BY = (
 )
 # Words that say nothing where the line names what they are about.
 BESIDE = {"serves": ("adapters",), "speculates": ("speculation", "draft")}
-ALSO = ("host_memory", "processor", "draft", "gpu_layers", "experts_on_host")
+OTHERS = ("other_accelerator", "other_accelerators")
+ALSO = (*OTHERS, "host_memory", "processor", "draft", "gpu_layers", "experts_on_host")
 SHOWN = ("fits", "devices", "speed", "cost", "hardware", "limit")
 
 
@@ -44,7 +45,7 @@ def take(reader: Reader, kind: str | None) -> None:
         if value == "qlora" and amount.field == "bits":  # a LoRA of four bits
             reader.chips = [chip for chip in reader.chips if chip.field != "method"]
         if field == "" or (field and reader.value(field) not in (None, value)):  # one of two is not said to be answered
-            reader.line.release(amount.start, amount.end)
+            reader.line.refuse(amount.start, amount.end)
         elif field and reader.value(field) is None:
             reader.add(amount, field, value)
     for chip in list(reader.chips):
@@ -57,14 +58,18 @@ def take(reader: Reader, kind: str | None) -> None:
             if reader.names.of_caches(str(chip.value)):
                 reader.line.claim(chip.start, chip.end)
                 reader.chips.append(chip._replace(field="kv_cache"))
-        elif chip.field in ALSO and (kind or not reader.processor) and not in_run(reader, chip, kind):
+        elif chip.field in ALSO and not in_run(reader, chip, kind):
             reader.give_back(chip)
 
 
 def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:
     """Return whether a question has a field for a part of the host, what stays there, or the model that drafts."""
+    if not kind and reader.processor and chip.field not in OTHERS:
+        return True  # a host alone, which is said where it is asked what else
     if chip.field == "draft":
         return kind in RUN and reader.value("speculation") is None
+    if chip.field in OTHERS:
+        return kind in (*RUN, "models", "limit") and reader.value("engine") in (None, HOST_ENGINE)
     if chip.field in ("gpu_layers", "experts_on_host"):
         return chip.value == 0 or (kind in RUN and reader.value("engine") in (None, HOST_ENGINE))
     kinds = (*RUN, "models", *(("limit",) if reader.alone else ()))

@@ -20,7 +20,11 @@ OWN_MEMORY = re.compile(  # a laptop's, and no phone's or server's beside it
     rf"^(?!.*\bgaming\b).*(?:\b\d+\s?gb (?:ram )?{LAPTOP.pattern}"
     rf"|{LAPTOP.pattern}(?: with| has|,)?(?: an?| only)? \d+\s?gb\b)"
 )
-OF_CARDS = re.compile(r"\b(?:gpus?|vram|cards?|cuda)\b|显[存卡]")
+OF_CARDS = re.compile(
+    r"\b(?:gpus?|vram|cards?|cuda)\b|显[存卡]"
+    # A memory to which RAM is added.
+    r"|\b\d+\s?gi?b?\s*(?:\+|and|plus|with)\s*\d+\s?gi?b\s+(?:of\s+)?(?:system\s+)?(?:ddr\d|ram)\b"
+)
 ONE_MEMORY = re.compile(
     rf"{APPLE.pattern}|{ELSEWHERE.pattern}|\b(?:gaming|unified)\b"
 )  # no computer's with a processor alone

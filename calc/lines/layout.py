@@ -8,6 +8,7 @@ from calc.lines.reader import Reader
 from calc.lines.wording import DRAWS, NVLINK, POWER
 
 DEGREES = tuple(field for field, _ in DIVIDED)
+EXPERTS = "expert"  # whose ranks are those of the other degrees, and no more devices
 LINKED = ("fits", "speed", "cost", "training", "duration")  # questions whose answer says so
 LAID_OUT = ("fits", "speed", "cost", "limit", "training", "trained_on", "duration")  # questions of one layout
 
@@ -22,10 +23,11 @@ def take_layout(reader: Reader, kind: str | None) -> None:
     if not amounts:
         return
     count = reader.count("accelerators")
-    made = math.prod(degree(amount) for amount in amounts.values())
+    made = math.prod(degree(amount) for field, amount in amounts.items() if field != EXPERTS)
+    shared = (count or made) % degree(amounts[EXPERTS]) == 0 if EXPERTS in amounts else True
     if count is None and list(amounts) == ["tensor"]:
         reader.add(amounts["tensor"], "accelerators", made)
-    elif kind in LAID_OUT and made and (count is None or count % made == 0):
+    elif kind in LAID_OUT and made and shared and (count is None or count % made == 0):
         for field, amount in amounts.items():
             reader.add(amount, field, amount.value)
         if count is None:

@@ -22,27 +22,28 @@ ATOM = re.compile(
 )
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
-a able about actually advice after against ai all also am amd an and any any1 anybody anyone anything apple
+a able about actually add adding advice after against ai all also am amd an and any any1 anybody anyone anything apple
 approximately are around as at attempted average avg be been best better between big bigger biggest both bought budget
 build but buy buying by calculator can can't card cards case cheap cheaper cheapest chip choose choosing company
-compare compared comparing comparison considering could cpu cuda current currently decent decide deploy deployed
-deploying dgx difference different do doable does doing don't during each enough error errors estimate every everyone
-everything exact exactly example expect expected extremely fastest feasible fine fit fits fitting folks for from full
-gaming get gets getting gguf give given gives go goes gonna good got gpu gpus graphics guys had handle happen hardware
-has have having hello help here hey hf hgx hi hold home host hosted hosting how i i'd i'm if in inch incredibly
-inference instance instruct intel into is issue issues it it's its just kind kinds know language largest least less let
-like llm llms load loading local locally lol long looking lying machine machine's machines mainly make many max maximum
-may me mem memory meta might min mine minimum ml modded model models more most mostly much my necessary need needed
-needs new nice normal number nvidia of offline ok old on one one's only oom or other our out overall overkill own param
-parameter parameters params pc people per perhaps plan planning please pls plz possible prefer pro purchase quant
-quantisation quantization quantized quants question quick ram rather re really reason recommend recommended reduce
-reducing require required requirement requirements requires resource resources result results rig rigs roughly run
-running runs ryzen same say see self serve served server serving set setup should single size small smallest smoothly
-so some someone something spare spec specs spend still streams sufficient suggest suggestion suggestions supervised
-sure system take takes tell tesla than thanks that the their them then there these they think thinking this those
-through thx tia time times tldr to together token tokens too total tried try trying two under up us usable usage use
-used user using value version very via vram wait wanna want wanted was way we weights well were what what's whats when
-where whether which while who will with wondering work working works workstation worth would write writing yes you your
+compare compared comparing comparison considering continue continued could cpu cuda current currently decent decide
+deploy deployed deploying dgx difference different do doable does doing don't during each enough error errors estimate
+every everyone everything exact exactly example expect expected extremely fastest feasible fine fit fits fitting folks
+for from full gaming get gets getting give given gives go goes gonna good got gpu gpus graphics guys had handle happen
+hardware has have having hello help here hey hf hgx hi hold home host hosted hosting how i i'd i'm if in inch
+incredibly inference instance instruct intel into is issue issues it it's its just kind kinds know language largest
+least less let like llm llms load loading local locally lol long looking lying machine machine's machines mainly make
+many max maximum may me mem memory meta might min mine minimum ml modded model models more most mostly much my
+necessary need needed needs new nice normal number nvidia of office offline ok old on one one's only oom or other our
+out overall overkill own param parameter parameters params pc people per perhaps plan planning please pls plz possible
+prefer pro purchase quant quantisation quantization quantized quants question quick ram rather re really reason
+recommend recommended reduce reducing req reqs require required requirement requirements requires resource resources
+result results rig rigs roughly run running runs ryzen same say see self serve served server serving set setup should
+single size small smallest smoothly so some someone something spare spec specs spend still streams sufficient suffice
+suggest suggestion suggestions supervised support supported supports sure system take takes tell tesla than thanks that
+the their them then there these they think thinking this those through thx tia time times tldr to together token tokens
+too total tried try trying two under up us usable usage use used useful user using value version very via vram wait
+wanna want wanted was way we weights well were what what's whats when where whether which while who will with wondering
+work working works workstation worth would write writing yes you your
 """
 # The same in German, Spanish, French and Portuguese, and the signs of Chinese.
 FOREIGN_WORDS = """
@@ -106,6 +107,7 @@ class Line:
         self.text = text
         self.small = plainly_spelled(text)
         self.taken = [False] * len(text)
+        self.refused: set[int] = set()  # places of what says something that no field takes
 
     @cached_property
     def meant(self) -> str:
@@ -123,6 +125,11 @@ class Line:
     def release(self, start: int, end: int) -> None:
         """Mark a part as not understood after all."""
         self.taken[start:end] = [False] * (end - start)
+
+    def refuse(self, start: int, end: int) -> None:
+        """Mark a part as not understood after all, and its words as no silent ones."""
+        self.release(start, end)
+        self.refused.update(range(start, end))
 
     def found(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         """Iterate over what a pattern finds in parts that nobody has claimed, for the caller to claim."""
@@ -142,6 +149,7 @@ class Line:
         for piece in self.pieces():
             word = piece.text
             known = word_meant(word) in SILENT or (len(word) == 1 and word.isalpha() and word.isascii())
+            known = known and piece.start not in self.refused
             if known or not (word[0].isalnum() or word in MONEY):
                 continue
             last = parts[-1] if parts else None

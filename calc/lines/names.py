@@ -10,7 +10,7 @@ from calc.catalog import Catalog
 from calc.catalog.entries import DROPPED_WORDS
 from calc.catalog.model_names import SAID_LESS, SIZE, Reading, words_of
 from calc.errors import ScenarioError
-from calc.lines.device_names import MOST_WORDS, DeviceNames, Name, joined, words
+from calc.lines.device_names import MEMORY_WORD, MOST_WORDS, DeviceNames, Name, joined, words
 from calc.lines.line import SILENT, Line, Piece
 from calc.lines.spelling import a_letter_off
 from calc.scenario.fields import PUBLISHED
@@ -51,6 +51,7 @@ REPOSITORY = re.compile(
     r"[a-z0-9][\w.-]+/(?!(?:sec|min|hour|month|tok|user|req|gpu)\w*\b)(?:[a-z0-9][\w.-]{2,}|\d+\b)(?::[\w.-]+)?"
 )
 MISSPELT = re.compile(r"([a-z]{4,})((?:\d[\d.]*)?)")  # quen3
+BEHIND = re.compile(r"\s*([a-z]*)")
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
 LATER = re.compile(
@@ -161,6 +162,15 @@ class Names(DeviceNames):
             return Name(start, end, "models", current, others=(found,))
         return None
 
+    def family(self, line: Line) -> list[str]:
+        """Return the models that a word of no model may mean, those with the word behind it, if any: mistral small."""
+        for part in line.unread():
+            if found := self.catalog.model_names.of_family(part.text):
+                said = BEHIND.search(line.small, part.end)  # which says nothing alone
+                behind = words_of(said[1]) if said else frozenset()
+                return [name for name in found if behind & words_of(self.catalog.model(name).name)] or found
+        return []
+
     def names_more(self, between: str, word: str) -> bool:
         """Return whether a word right behind a model's name is of models' names too: Jamba mini."""
         known = word in self.catalog.model_names.vocabulary and word.isalpha()
@@ -229,6 +239,7 @@ class Names(DeviceNames):
         if (
             not before
             or before[-1].text in NO_NAMES
+            or MEMORY_WORD.fullmatch(before[-1].text)
             or self.catalog.lookup("frameworks", before[-1].text)  # which is read behind models: Mistral Nemo
             or not re.fullmatch(r"[\s\-_:/]*", line.small[before[-1].end : size.start])
         ):

@@ -3,15 +3,17 @@
 import re
 
 from calc.catalog import Catalog
-from calc.lines.device_names import CURRENT, NEAR, NUMBERS, Count, Name
+from calc.lines.device_names import CURRENT, NEAR, NUMBERS, ULTRA, Count, DeviceNames, Name
 from calc.lines.line import Line
 from calc.lines.quantities import MEMORY, OF_ALL
-from calc.lines.wording import APPLE, EXTERNAL, LAPTOP, MACBOOK
+from calc.lines.wording import ADDED_TO, APPLE, EXTERNAL, LAPTOP, MACBOOK
 from calc.units import GIB
 
 BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
 OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
-ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
+OF_CARDS = {"consumer", "workstation", "data-center"}  # segments
+NO_CARD = 128  # GB, of which computers have as much and cards of one's own have less
+ADDS, TO_WHICH = re.compile(r"\badd(?:ing)?\b"), re.compile(rf"{ADDED_TO.pattern}|\s*(?:next )?to (?:my|an?|the|one) ")
 COUNT = re.compile(
     rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)|(?<!\S)[x×](\d{{1,2}})(?=\s*(?:$|[,.?!]))"
 )
@@ -64,6 +66,28 @@ def is_another(device: Name, line: Line, facts: Catalog) -> bool:
     if any(size not in OF_HOSTS and size * GIB > (own.quantity("memory") or 0) * (1 + NEAR) for size in sizes):
         return True
     return any(line.found(LAPTOP)) and not EXTERNAL.search(line.small)
+
+
+def other_kind(line: Line, names: DeviceNames, device_id: str, end: int) -> tuple[Name, Count | None] | None:
+    """Return the devices of another kind, claimed, that are said behind a place to stand beside some: 3090 and 3060.
+
+    Servers have devices alike, and what is no card stands beside none.
+    """
+    before = line.taken.copy()
+    found = names.device(line)
+    if found is None:
+        return None
+    start = min(part.start for part in found if part)
+    signs = zip(line.small[end:start], before[end:start], strict=True)
+    between = "".join(sign for sign, taken in signs if not taken)
+    segments = {names.catalog.accelerator(device).segment for device in (found[0].id, device_id)}
+    words = ADDED_TO if not ADDS.search(line.small[:end]) else TO_WHICH
+    together = found[0].id != device_id and segments <= OF_CARDS and segments != {"data-center"}
+    if not together or not words.fullmatch(between):
+        line.taken = before
+        return None
+    line.claim(end, start)
+    return found
 
 
 def count_apart(line: Line) -> Count | None:

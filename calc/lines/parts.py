@@ -48,7 +48,7 @@ CONTEXT = (
 WINDOW = r"(?:\s*(?:window|length|size))?"
 UNDER = r"(?:under|below|less than)"
 MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?:(?: of)? an?)?)"
-OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to))*\s*"
+OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to|supports?))*\s*"
 DOLLARS = rf"(?:\$\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
 NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
@@ -57,8 +57,10 @@ DIVIDED = (
     ("tensor", r"(?:tensor[-_ ]parallel(?:ism)?|tp)(?:[-_ ]size)?"),
     ("pipeline", r"(?:pipeline[-_ ]parallel(?:ism)?|pp)(?:[-_ ]size)?"),
     ("data", r"(?:data[-_ ]parallel(?:ism)?|dp)(?:[-_ ]size)?"),
+    ("expert", r"(?:expert[-_ ]parallel(?:ism)?|ep)(?:[-_ ]size)?"),
 )  # by the field of a layout
 DEGREE = rf"\s*(?:[=:]|of)?\s*{NUMBER}\b"
+SUPPLY = r"(?:psu|power supply|netzteil)"
 ADAPTERS = r"(?:q?lora\s+adapters?|adapters|loras)"
 DRAFTED = (("mtp", r"mtp|multi[- ]token[- ]prediction"), ("eagle", r"eagle(?:[- ]?3)?"), ("ngram", r"n-?gram"))
 SPECULATES = r"(?:\s+speculat\w+)?(?:\s+decod\w+)?"

@@ -4,12 +4,23 @@ import re
 from typing import NamedTuple
 
 from calc.catalog import Catalog
+from calc.catalog.model_names import SIZE, words_of
 from calc.lines.device_names import NEAR, Count, Name
 from calc.lines.drafting import read_draft
-from calc.lines.host import read_alone, read_bare, read_host, read_placed, read_processor
+from calc.lines.host import OF_CARDS, read_alone, read_bare, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
-from calc.lines.own_device import added, count_apart, in_laptop, is_another, macs, of_size
+from calc.lines.own_device import (
+    NO_CARD,
+    OF_HOSTS,
+    added,
+    count_apart,
+    in_laptop,
+    is_another,
+    macs,
+    of_size,
+    other_kind,
+)
 from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
 from calc.lines.wording import (
     APPLE,
@@ -17,14 +28,17 @@ from calc.lines.wording import (
     CACHES,
     DRAWS,
     EXTERNAL,
+    GGUF,
     LAPTOP,
     LM_STUDIO,
     MLX,
     NOTHING,
+    OF_FILES,
     OF_MACS,
     OF_PRICES,
 )
 from calc.planning.fit import in_one_machine
+from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
 from calc.units import GIB
 
@@ -60,6 +74,7 @@ class Reader:
         ]
         self.wants = [amount for amount in self.amounts if amount.field == "asks"]
         self.read_program("engines", "engine")
+        self.read_files()
         self.read_draft()
         self.read_models_and_devices()
         self.read_program("frameworks", "framework")
@@ -127,6 +142,15 @@ class Reader:
         if found := next(self.names.listed(self.line, kind, 3), None):
             self.add(found, field, "mlx" if self.runs_mlx(found) else found.id)
 
+    def read_files(self) -> None:
+        """Take llama.cpp, which reads such files, where a line says GGUF and no format; beside another it is left."""
+        said, weights = next(self.line.found(GGUF), None), self.value("weights")
+        if said is None or (weights and not OF_FILES.match(str(weights))):
+            return
+        self.line.claim(*said.span())
+        if weights is None and self.value("engine") is None:
+            self.chips.append(Chip(*said.span(), field="engine", value=HOST_ENGINE))
+
     def runs_mlx(self, program: Name) -> bool:
         """Return whether a program that runs models under llama.cpp or MLX is said to take the latter, claimed."""
         if not LM_STUDIO.fullmatch(self.line.small[program.start : program.end]):
@@ -171,6 +195,7 @@ class Reader:
             self.chips.append(Chip(*self.alone, field="gpu_layers", value=0))
         elif device:
             self.read_size(*device)
+            self.read_other()
         else:
             self.read_memory()
         self.take_host()
@@ -211,6 +236,15 @@ class Reader:
         if count := added(self.line, count) or count or count_apart(self.line):
             self.add(count, "accelerators", count.value)
 
+    def read_other(self) -> None:
+        """Take devices of another kind that are said to stand beside the first ones."""
+        end = max(chip.end for chip in self.chips if chip.field in ("accelerator", "accelerators"))
+        if found := other_kind(self.line, self.names, str(self.value("accelerator")), end):
+            other, count = found
+            self.add(other, "other_accelerator", other.id, other.others)
+            if count:
+                self.add(count, "other_accelerators", count.value)
+
     def read_memory(self) -> None:
         """Read a device of which only the memory is said, and how many there are."""
         apple = APPLE.search(self.line.small)
@@ -218,7 +252,8 @@ class Reader:
         for match in self.line.found(OF_ALL if apple else MEMORY):
             size = float(match[1].replace(",", ""))
             found = self.names.of_memory(size, apple=apple[0] if apple else "", laptop=bool(laptop))
-            if found is None:
+            of_host = size >= NO_CARD and size in OF_HOSTS and not (apple or OF_CARDS.search(match[0]))
+            if found is None or of_host:
                 continue
             if laptop:
                 self.line.claim(*laptop.span())
@@ -262,10 +297,20 @@ class Reader:
         if which := words.search(self.line.small):
             self.chips.append(Chip(*which.span(), field="vendor", value="Apple"))
 
+    def take_longer(self) -> None:
+        """Take another model of a size that is said alone where the first is not made for a length: 32b at 64k."""
+        tokens = self.count("context_tokens") or self.count("prompt_tokens") or 0
+        for place, chip in enumerate(self.chips):
+            if chip.field == "model" and all(map(SIZE.fullmatch, words_of(self.line.small[chip.start : chip.end]))):
+                names = [str(chip.value), *chip.others]
+                able = (name for name in names if (self.facts.model(name).context_tokens or 0) >= tokens)
+                first = next(able, names[0])
+                others = tuple(name for name in names if name != first)
+                self.chips[place] = chip._replace(value=first, others=others)
+
     def family(self) -> list[str]:
         """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""
-        parts = self.line.unread() if "model" in self.missing else []
-        return next(filter(None, (self.facts.model_names.of_family(part.text) for part in parts)), [])
+        return self.names.family(self.line) if "model" in self.missing else []
 
     def read_family(self) -> None:
         """Take the models of a family that is named without a size, of which the line asks what runs."""

@@ -30,6 +30,8 @@ HOURS_A_MONTH = 730
 RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
 READ_PER_S = 10  # tokens that a quick reader reads
+OF_CARDS = ("pcie", "power_limit")
+SERVED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", "engine", "sequences", *SHOWN)
 WHOLE = ("soc",)  # of these are whole computers, and no cards
 AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
 IN_A_MACHINE = {True: 2, False: 8}  # devices that are bought for one's own computer, and that are rented
@@ -48,6 +50,7 @@ def read_single(text: object) -> dict[str, Any]:
     if kind == "models":
         reader.read_family()
     take(reader, kind)
+    reader.take_longer()
     scenario = question = None
     if kind and not reader.missing:
         if kind in SERVED:
@@ -101,21 +104,13 @@ def lengths(reader: Reader) -> dict[str, object]:
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    names = (
-        "model",
-        "accelerator",
-        "accelerators",
-        "pcie",
-        "power_limit",
-        "weights",
-        "kv_cache",
-        "engine",
-        "sequences",
-        *SHOWN,
-    )
-    scenario = said(reader, names) | placed(reader) | host(reader) | layout(reader) | beside(reader)
+    scenario = said(reader, SERVED) | placed(reader) | host(reader) | layout(reader) | beside(reader) | unlike(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
+    if isinstance(scenario.get("accelerator"), list):  # which llama.cpp alone divides, and of which each has its slot
+        scenario.setdefault("engine", ON_PROCESSORS)
+        for name in OF_CARDS:
+            scenario.pop(name, None)
     if reader.alone or ON_HOST & scenario.keys():
         scenario.setdefault("engine", ON_PROCESSORS)
     if "engine" not in scenario:
@@ -139,6 +134,16 @@ def placed(reader: Reader) -> dict[str, object]:
     found = said(reader, ("gpu_layers", "experts_on_host"))
     layers = known_architecture(reader.facts, str(reader.value("model"))).layer_count
     return {name: value for name, value in found.items() if not isinstance(value, int) or value < layers}
+
+
+def unlike(reader: Reader) -> dict[str, object]:
+    """Return the list of devices of a line that has two kinds of them; nothing of any other."""
+    if (other := reader.value("other_accelerator")) is None:
+        return {}
+    counts = [reader.count(name) or 1 for name in ("accelerators", "other_accelerators")]
+    pairs, slot = zip((reader.value("accelerator"), other), counts, strict=True), said(reader, ("pcie",))
+    listed = [{"id": device, "count": count, **slot} for device, count in pairs]
+    return {"accelerator": listed, "accelerators": sum(counts)}
 
 
 def beside(reader: Reader) -> dict[str, object]:
@@ -234,7 +239,7 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
         **said(reader, ("model", "models", "weights", "kv_cache", "engine", *SHOWN)),
     }
     if kind == "models":
-        question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader)
+        question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader) | unlike(reader)
     question.setdefault("weights", "any")
     if "model" not in question:  # the answer says that models are not ranked by what they are for
         for match in reader.line.found(PURPOSE):
@@ -253,8 +258,9 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
         if "model" not in question:
             question["models"] = "any"
             kept["devices"] = reader.count("accelerators") or IN_A_MACHINE[bool(reader.value("price"))]
-            if not set(TIMES) & set(wanted):
-                reader.taken["tokens_per_s_each"] = wanted["tokens_per_s_each"] = READ_PER_S
+        people = "users" in wanted and reader.writes() and not device
+        if ("model" not in question or people) and not set(TIMES) & set(wanted):
+            reader.taken["tokens_per_s_each"] = wanted["tokens_per_s_each"] = READ_PER_S
         question["limits"] = kept
     return question | lengths(reader)
 
@@ -284,7 +290,7 @@ def limits(reader: Reader) -> dict[str, object]:
     """Return what the hardware may cost, and what stands at home."""
     segments = list(AT_HOME if reader.value("owns") else SEGMENTS)
     cards = reader.value("price") and CARDS.search(reader.line.small) and not reader.value("vendor")
-    home: dict[str, object] = {"buy": True} if reader.value("owns") else {}
+    home: dict[str, object] = {"buy": True} if reader.value("owns") or reader.value("buys") else {}
     if home or cards:
         home["segments"] = [name for name in segments if not (cards and name in WHOLE)]
     if (price := reader.value("price")) is not None:

@@ -17,10 +17,16 @@ from calc.lines.parts import (
     OPTIMIZER,
     SPECULATES,
     SPELT,
+    SUPPLY,
 )
 
 RUNS: tuple[Rule, ...] = (
+    # Several models on one card, which no question has a field for.
+    ("several", r"\b(?:two|three|both|several|multiple)\b(?=(?: \S+){0,3} (?:models|llms)\b)", said(True)),
+    ("asks", r"\bhow many (?:gi?bs?|gigs?|gigabytes)\b", said("memory")),
     ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
+    ("asks", r"\b(?:energy|joules?|kwh|wh|watts?)\s*(?:per|/|an?)\s*(?:million\s+)?tok(?:en)?s?\b", said("cost")),
+    ("asks", r"\bhow (?:big|large) is (?:the |a )?(?:kv )?cache\b", said("cache")),
     ("asks", r"\bkv[-_ ]?cache(?: size)?\b|\b(?:for|of) (?:the )?kv\b", said("cache")),
     ("rents", r"(?<!buy or )\brent(?:al|ed|ing|s)?\b(?! or buy)(?:\s+monthly\b)?", said(True)),
     (
@@ -34,6 +40,11 @@ RUNS: tuple[Rule, ...] = (
         "pcie",
         r"\bpci-?e?\s*(?:gen\s*)?([3-6])(?:\.0)?\s*[x×]\s*(4|8|16)\b",
         lambda match: f"{match[1]}x{match[2]}",
+    ),
+    (
+        "supply_w",
+        rf"\b{NUMBER}\s?w(?:atts?)?\s+{SUPPLY}\b|\b{SUPPLY}\s+(?:of\s+)?{NUMBER}\s?w\b",
+        plainly,
     ),
     (
         "power_limit",
@@ -50,6 +61,11 @@ RUNS: tuple[Rule, ...] = (
         said(True),
     ),
     ("rents", r"\bcloud(?=\s+(?:gpus?|servers?|instances?|machines?)\b)", said(True)),
+    (
+        "buys",
+        r"\bon[- ]?prem(?:ises?)?\b(?: (?:box|server))?|\bown (?:hardware|servers?|gpus?|machines?)\b",
+        said(True),
+    ),
     ("owns", r"\bat home\b|\bhome[- ]?(?:lab|server)\b|\blocally\b", said(True)),
     # How it is divided, as people and the flags of engines have it.
     *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
@@ -108,6 +124,7 @@ RUNS: tuple[Rule, ...] = (
     ("videos", r"\b(?:no|without) videos?\b", said(False)),
     # Number formats by their bits; names of formats are the catalogue's.
     ("bits_per_weight", r"(?<![\w.,])(\d{1,2}(?:\.\d+)?)\s?(?:bpw|bits?\s*(?:per|/|a)\s*weight)\b", bits_each),
+    ("bits_per_weight", r"(?<![\w.,])(\d\.\d+)[-_ ]?bits?\b", bits_each),
     ("bits", r"(?<![\w.,])(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
     ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),
     # A round length that is of nothing else: 1024 H100 are cards.

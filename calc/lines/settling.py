@@ -73,11 +73,14 @@ def held(scenario: Scenario) -> Any:
 
 def on_host(scenario: Scenario) -> dict[str, object]:
     """Return what has to stay in the host's memory: experts, or whole layers; nothing where the devices hold it."""
-    report: Any = estimate(scenario)
-    if report["memory"]["fits"]:
-        return {}
-    changes: list[dict[str, object]] = [repair["change"] for repair in report["repairs"]]
-    return next((change for change in changes if change.keys() <= ON_HOST), {})
+    for asked in (scenario, {name: value for name, value in scenario.items() if name != "host"}):  # or too small a host
+        report: Any = estimate(asked)
+        if report["memory"]["fits"]:
+            return {}
+        changes: list[dict[str, object]] = [repair["change"] for repair in report["repairs"]]
+        if kept := next((change for change in changes if change.keys() <= ON_HOST), None):
+            return kept
+    return {}
 
 
 def fewest(scenario: Scenario) -> dict[str, Any]:
@@ -175,7 +178,7 @@ def smallest(scenario: Scenario) -> object:
     if engine is None or (is_small(scenario["model"], catalog()) and runs_as_published(scenario, engine)):
         return PUBLISHED
     device = scenario.get("accelerator")
-    if device is not None and not is_served(facts=catalog(), place=place_of(catalog().accelerator(str(device)))):
+    if isinstance(device, str) and not is_served(facts=catalog(), place=place_of(catalog().accelerator(str(device)))):
         return PUBLISHED  # a TPU, Trainium: without an engine
     published = held(scenario)
     weights = format_of_bits(engine, FEW_BITS, catalog())

@@ -90,6 +90,7 @@ SPEEDS: tuple[Rule, ...] = (
     (
         "asks",
         rf"\b{HOW_MANY}\s+(?:gpus?[- ])?(?:days|hours|weeks|months|tage|stunden|dias|horas|jours|heures)\b"
+        r"|(?<!\d )\bgpu[- ](?:days|hours)\b"
         r"|\b(?:(?<=training )time|how much time|wie lange|cuanto (?:tiempo|tarda)|combien de temps)\b|多久",
         said("duration"),
     ),

@@ -4,6 +4,7 @@ import re
 
 from calc.lines.names import TUNINGS
 
+SIZES = r"(?:gi?bs?|gigs?|gigabytes)\b"
 # What a line has to ask before what it leaves out is looked for: "run flux on a 4090" asks for no list of models.
 FOR_MODELS = re.compile(
     r"(?<![-\w])(?:what|which|(?:every|any)thing|models?|llms?|biggest|largest|best|choose|recommend\w*"
@@ -11,14 +12,15 @@ FOR_MODELS = re.compile(
     r"|modell?[eo]?s?|modeles?)\b|模型"
 )
 FOR_HARDWARE = re.compile(
-    r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|how much|needs?|needed"
-    r"|minimum|cheapest|buy|best|serv(?:e|ing)|host(?:ing|en)?|quote|cluster|sizing|spec|rent\w*|serveurs?|servidor(?:es)?"
-    r"|grafikkarten?|carte|tarjeta|placas?|speicher|memoire|memoria)\b|显[卡存]"
-    r"|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
+    r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|needs?|needed"
+    r"|how (?:much|big|large)|minimum|cheapest|buy|best|serv(?:e|ing)|host(?:ing|en)?|quote|cluster|sizing|spec|rent\w*"
+    r"|serveurs?|servidor(?:es)?|grafikkarten?|carte|tarjeta|placas?|speicher|memoire|memoria)\b|显[卡存]"
+    rf"|\bhow many {SIZES}|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
 )
 FOR_MEMORY = re.compile(
-    r"\b(?:how much|what|minimum) (?:gpu )?(?:v?ram|memory|mem)\b"
-    r"|\b(?:v?ram|memory) (?:requirements?|needs?|needed|usage|size)\b|\bv?ram (?:for|to)\b|\bv?ram\s*\??$"
+    r"\b(?:how much|what|minimum|cuanta) (?:gpu )?(?:v?ram|memory|mem|memoria)\b"
+    rf"|\bhow many {SIZES}|\bhow (?:big|large)\b|\bsize (?=of\b)"
+    r"|\b(?:v?ram|memory) (?:req(?:s|uirements?)?|needs?|needed|usage|size)\b|\bv?ram (?:for|to)\b|\bv?ram\s*\??$"
     r"|\bwie ?viel (?:v?ram|speicher)\b|\bcombien de (?:v?ram|memoire)\b|显存|内存|\bmemory (?:for|to)\b|\bsize\s*\??$"
 )
 BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|upgrade)\b|\$")  # beside a processor
@@ -40,6 +42,8 @@ EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  #
 LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
 MACBOOK = re.compile(r"\b(?:macbooks?|mb[ap])\b")
+GGUF = re.compile(r"\bggufs?\b")  # files of llama.cpp's number formats
+OF_FILES = re.compile(r"(?:ud-)?[it]?q\d|[bf]p?(?:16|32)|gguf|mxfp4")
 LM_STUDIO, MLX = re.compile(r"lm[ -]?studio"), re.compile(r"\bmlx\b")
 OF_MACS = re.compile(
     rf"\b(?:what|which|quel|welche[nr]?|que|best|cheapest|right|minimum) (?:apple (?:silicon )?)?{APPLE.pattern}"
@@ -53,15 +57,21 @@ SOMETHING = re.compile(
     r"\b(?:this|that|your) (?:model|project|repo\w*|code)\b"
     r"|^(?!.*\b(?:what|which) (?:\w+ )?(?:models?|llms?)\b).*(?<!what )\b(?:does|will|can|could|is) it\b(?! possible)"
 )
+# Devices to others.
+ADDED_TO = re.compile(r"\s*(?:and|und|[+&]|plus|with|alongside)\s+(?:an? |one |my |old )*\s*|\s*\+\s*")
 POWER = re.compile(
     r"\bpower (?:draw|consumption|usage|supply|bills?)\b|\bwatts?\b|\bwattage\b|\bpsu\b|\belectric(?:ity)?\b"
+    r"|\b(?:energy|joules?|kwh|wh)\b"
 )
+CHINCHILLA = re.compile(r"\bchinchilla\b")  # a run as long as serves a model best
 DRAWS = re.compile(rf"{POWER.pattern}|\b(?:draws?|pulls?)\b")  # all of a line that asks for it
 OF_PRICES = re.compile(r"\b(?:prices?|pricing|rent|rental|rented|hour(?:ly)?|month(?:ly)?)\b")
 NOTHING = re.compile(r"(?!)")
+RENT_OR_BUY = re.compile(r"\brent\b.{1,12}\bbuy\b|\bbuy\b.{1,12}\brent\b")
 PRICED = re.compile(
     r"^(?!.*\bbuy\b).*(?:\b(?:prices?|pricing|rent|rental|costs?)\b|\bhow much (?:is|are)\b(?! enough\b))"
-)  # and no choice between renting and buying
+    rf"|{RENT_OR_BUY.pattern}"
+)
 WANTED_CARD = re.compile(
     r"(?:\b(?:cheapest|best|fastest|which|what) |^)(?:(?:used|budget|nvidia|amd|consumer|\d+ ?gb(?: vram)?) )*"
     r"(?:gpus?|(?:graphics )?cards?)\b"

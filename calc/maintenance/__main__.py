@@ -1,4 +1,4 @@
-"""Add to the catalogue, and list what has grown old: `python3 -m maintenance VERB`.
+"""Add to the catalogue, and list what has grown old: `python3 guide.py VERB`.
 
 add model PATH REPOSITORY released=2026-01 [KEY=VALUE ...]
                                             from a config.json, or a folder with one; parameters=COUNT is the maker's

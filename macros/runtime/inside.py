@@ -9,14 +9,14 @@ import ast
 import json
 import marshal
 import sys
-from importlib.util import MAGIC_NUMBER, source_hash
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 LIBRARY = f"/lib/python{sys.version_info[0]}{sys.version_info[1]}.zip"
 WORK = Path("/work")
-UNCHECKED = 0b01  # bytecode with a hash of its source, which is not looked at
+UNCHECKED, HASH = 0b01, bytes(8)  # bytecode with a hash of its source, which is not looked at: zeros, which pack well
 # Modules that Pyodide's start imports for what no page does: it installs no packages, opens no sockets and starts no
 # processes, has no threads to wait for, and colours no terminal. Each is replaced by what the start and asyncio's front
 # take of it, and what only the others imported is left out with them: two fifths of all that a start would read.
@@ -153,7 +153,7 @@ def compiled(name: str, source: bytes) -> tuple[str, bytes]:
     """Return a module's bytecode with the name of its file, as PEP 552 has it; its source is not looked for."""
     tree = Unannotated().visit(ast.parse(source, name))
     code = with_first_lines(compile(tree, name, "exec", dont_inherit=True))
-    return f"{name}c", MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + source_hash(source) + marshal.dumps(code)
+    return f"{name}c", MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + HASH + marshal.dumps(code)
 
 
 def with_first_lines(code: CodeType) -> CodeType:

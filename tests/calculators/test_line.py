@@ -14,14 +14,14 @@ from calc import estimate, plan, read_line
 from calc.calculators import answer
 from calc.calculators.html import in_words
 from calc.calculators.line import answer_line, render_line
-from calc.calculators.line_cases import CALCULATOR_OF
+from calc.calculators.line_cases import CALCULATOR_OF, worked
 from calc.calculators.line_chips import CHOICES, render
 from calc.calculators.line_facts import sold
 from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from calc.planning.cost import rents
-from calc.units import show_count, show_gib
+from calc.units import show_count, show_dollars, show_gib, show_number
 
 ROWS = list(csv.DictReader((Path(__file__).parents[1] / "data" / "lines.csv").read_text(encoding="utf-8").splitlines()))
 TWO_3090 = "Can I run Llama 3.3 70B on my two 3090?"
@@ -80,6 +80,64 @@ def test_what_a_card_does_not_hold_stays_on_the_host() -> None:
     assert not report["memory"]["fits"]
     assert f"The experts of {change['experts_on_host']} layers stay in the host's memory." in found["status"]
     assert found["status"].startswith("It fits")
+
+
+def test_a_host_that_is_too_small_is_said() -> None:
+    """Nothing is advised to be left in a memory of which the line says that it does not hold it."""
+    found = asked("kimi k2 q4 on one 4090 and 512gb ram")["status"]
+    run = {"model": "kimi-k2", "accelerator": "rtx-4090", "weights": "q4_k_m", "engine": "llama.cpp"}
+    report: Any = estimate({**run, "context_tokens": 8192, "experts_on_host": 60})
+    assert report["memory"]["host_bytes"] > 512 * 2**30
+    assert found.startswith("It does not fit into the host's memory")
+    assert f"In the host's memory {show_gib(report['memory']['host_bytes'])} would stay" in found
+
+
+def test_two_kinds_of_cards_are_named_and_linked() -> None:
+    """The answer names both, and so does the form that it leads to."""
+    found = asked("4090 + 3090 llama 70b q4")
+    assert "on 1 × GeForce RTX 4090 and 1 × GeForce RTX 3090 under llama.cpp" in found["status"]
+    assert "other_accelerator=rtx-3090" in unescape(found["html"])
+    for line in (
+        "what can i run on 4090 + 3090",
+        "4090 + 3090 llama 70b q4 max context",
+        "4090 + 3090 speed 8b nvlink",
+    ):
+        assert "1 × GeForce RTX 4090 and 1 × GeForce RTX 3090" in asked(line)["status"]
+
+
+def test_electricity_is_no_rent() -> None:
+    """Who asks what electricity costs is told that: the energy of a million tokens at the newest tariff."""
+    line = "electricity cost of llama 70b on 2x3090"
+    said = asked(line)["status"]
+    case = worked(read_line(line))
+    cost = case.report["cost"]["electricity"]
+    energy = case.report["cost"]["energy_kwh_per_million_output_tokens"]["typical"]
+    assert cost["per_million_output_tokens"]["typical"] == pytest.approx(energy * cost["price"]["each"])
+    assert said.startswith(f"{show_dollars(energy * cost['price']['each'])} of electricity a million output tokens")
+    assert "rented" not in said and "2 × GeForce RTX 3090 draw 700 W" in said
+    assert f"{show_number(energy)} kWh" in said and asked("kwh per token llama 70b 2x3090")["status"] == said
+
+
+def test_what_a_power_supply_leaves() -> None:
+    """Two cards of 350 W leave 150 of 850, and are too much for 650."""
+    assert "leaves 150 W for all else" in asked("does a 850w psu suffice for 2x3090")["status"]
+    assert "A power supply of 650 W is too small." in asked("650 W power supply for 2x 3090")["status"]
+
+
+def test_when_buying_costs_less_than_renting() -> None:
+    """It is what the form of costs says, to which the answer leads; nothing where no price to buy is known."""
+    said = asked("rent or buy a 4090")
+    values = {"accelerator": "rtx-4090", "accelerators": "1"}
+    form = CALCULATORS["cost"].status(CALCULATORS["cost"].report(values))
+    assert "Buying is cheaper after" in form and form in said["status"]
+    assert "calculators/cost/?accelerator=rtx-4090" in said["html"]
+    assert "is cheaper" not in asked("rent or buy h100")["status"] + asked("4090 price")["status"]
+
+
+def test_how_many_gigabytes_is_a_size() -> None:
+    """What a model takes is said before what holds it, however it is asked."""
+    for line in ("how many gb is llama 3.1 70b in q4_k_m", "size of llama 3.1 70b q4_k_m", "how big is llama 3.1 70b"):
+        assert asked(line)["status"].startswith("Llama 3.1 70B with 8,192 tokens takes")
 
 
 def test_a_processor_alone_answers() -> None:

@@ -40,7 +40,6 @@ MISREAD = frozenset(
         "school of 600 kids using 8b chatbot, 60 at a time",
         "train nanogpt 124M on my 3060",
         "llama3 gradient 1048k 8b vram at 256k ctx",
-        "2 H100*8 machines to deploy deepseek-R1 671B, can the context length support up to 128k",
         "how much system ram for deepseek v4 flash q4 with experts offloaded",
         "we need 2000 tokens/s aggregate on llama 3.1 8b, how many l40s?",
     }
@@ -166,6 +165,88 @@ def test_two_devices_become_two_scenarios(devices: str) -> None:
     sides = [side["scenario"] for side in read(f"{devices} llama 8b q4 32k")["sides"]]
     asked = [f"rtx-{word}" for word in devices.split() if word.isdecimal()]
     assert sides == [{**same, "accelerator": name} for name in asked]
+
+
+def test_two_kinds_of_cards_stand_together() -> None:
+    """Cards that are added to others are one computer's, under llama.cpp; servers and chips of computers are not."""
+    two = [{"id": "rtx-3090", "count": 2}, {"id": "rtx-3060-12gb", "count": 1}]
+    reading = read("2x 3090 and a 3060 12gb llama 70b q4")
+    assert reading["scenario"]["accelerator"] == two and reading["scenario"]["engine"] == "llama.cpp"
+    assert estimate(reading["scenario"])["memory"]["fits"]  # type: ignore[index]
+    for line in ("what can i run on 2x3090 + 3060 12gb", "2x 3090 with one 3060 12gb max context llama 70b q4"):
+        assert read(line)["question"]["have"]["accelerator"] == two and plan(read(line)["question"])["options"]
+    for line in ("h100 and a100 llama 70b fp8", "m4 max 64gb and 3090 llama 70b", "qlora 8b on 3090 + 4090"):
+        assert isinstance(read(line)["scenario"]["accelerator"], str) and read(line)["unread"]
+    slots = read("qwen3 32b q4 on a 3090 and a 3060 12gb at pcie 3.0 x8")["scenario"]
+    assert [device["pcie"] for device in slots["accelerator"]] == ["3x8"] * 2 and estimate(slots)
+    assert read("adding a 3060 to my 3090 for 32b q6")["scenario"]["accelerator"][1]["id"] == "rtx-3090"
+    assert len(read("difference between 3090 and 4090 for 32b")["sides"]) == 2
+
+
+def test_what_says_something_and_has_no_field_is_left_over() -> None:
+    """Also a word that says nothing elsewhere: two models are not one; the number of cards is another thing."""
+    for line, word in (("two 7b models on one 4090", "two"), ("both llms llama 8b on an h100", "both")):
+        assert [part["text"] for part in read(line)["unread"]] == [word]
+    assert read("llama 8b on two 4090")["unread"] == []
+
+
+def test_a_memory_that_no_card_has_is_a_host_s() -> None:
+    """Of 256 GB nobody has a card at home: which device it is, is asked; of a card that is said to have it, not."""
+    assert read("deepseek v3 on 256gb")["missing"] == ["accelerator"]
+    assert read("llama 405b on a 192gb gpu")["scenario"]["accelerator"]
+    beside = read("qwen3-next on 24gb + 64gb ddr5")["scenario"]
+    assert beside["accelerator"] == "rtx-3090" and beside["host"] == {"memory": 64 * GIB}
+
+
+def test_a_file_of_gguf_is_llama_cpp_s() -> None:
+    """Who says GGUF and no format means llama.cpp, also on a server; beside a format of another engine it is left."""
+    assert read("qwen3 32b gguf h100")["scenario"]["engine"] == "llama.cpp"
+    assert read("qwen3 32b gguf q4_k_m 4090")["scenario"]["engine"] == "usual"
+    assert [part["text"] for part in read("awq or gguf for 4090 qwen 32b")["unread"]] == ["gguf"]
+
+
+def test_a_size_alone_is_a_model_that_goes_as_far_as_is_asked() -> None:
+    """Qwen3 32B is made for 40,960 tokens: who asks for a 32B at 65,536 is not told so; who names it is."""
+    model = read("gpu for a 32b at 64k context")["question"]["model"]
+    assert (catalog().model(model).context_tokens or 0) >= 65536
+    assert read("gpu for a 32b")["question"]["model"] == read("gpu for qwen3 32b at 64k context")["question"]["model"]
+
+
+def test_people_are_served_as_fast_as_they_read() -> None:
+    """Who serves people and says no speed is offered none that is slower than reading; who says one is not."""
+    assert read("server for llama 70b, 50 users")["question"]["need"] == {"users": 50, "tokens_per_s_each": 10}
+    assert read("server for llama 70b, 50 users, 25 tok/s")["question"]["need"]["tokens_per_s_each"] == 25
+    assert "tokens_per_s_each" not in read("server for bge-m3, 50 users")["question"]["need"]
+    assert read("on-prem server for llama 70b, 50 users")["question"]["limits"]["buy"] is True
+
+
+def test_ranks_of_experts_are_no_more_devices() -> None:
+    """They are those of the other degrees; what they do not divide is not understood."""
+    assert read("deepseek r1 h200 dp8 ep8")["scenario"]["parallelism"] == {"data": 8, "expert": 8}
+    assert read("deepseek r1 8xh200 ep8")["scenario"]["parallelism"] == {"tensor": 8, "expert": 8}
+    assert read("deepseek r1 8xh200 ep3")["unread"]
+
+
+def test_a_macbook_has_no_ultra() -> None:
+    """Of the chips with that memory one that a laptop has is taken."""
+    assert read("glm-4.5-air on 96gb macbook")["scenario"]["accelerator"] == "m2-max-96gb"
+    assert "ultra" in read("glm-4.5-air on 96gb mac studio")["scenario"]["accelerator"]
+
+
+def test_models_of_a_family_are_those_with_the_word_behind_it() -> None:
+    """Mistral Small is no Medium; a count is no family, and of several words that of the family counts."""
+    found = read("mistral small on a 4090")["choices"]["model"]
+    assert found and all("small" in model for model in found)
+    assert "model" not in read("2x on a 4090")["choices"]
+    assert read("nd96 deepseek on 8 h100")["choices"]["model"] == read("deepseek on 8 h100")["choices"]["model"]
+
+
+def test_a_run_of_chinchilla_is_timed() -> None:
+    """Twenty tokens for each parameter (Hoffmann et al. 2022) are a run, and no memory of a tuning."""
+    reading = read("chinchilla optimal 3b on 8 h100")
+    assert reading["asks"] == "duration" and reading["scenario"]["method"] == "full"
+    size = parameters(reading["scenario"]["model"])
+    assert reading["scenario"]["training_tokens"] == pytest.approx(20 * size)
 
 
 def test_no_line_is_read_wrongly_in_silence(errors: dict[str, list[str]]) -> None:

@@ -2,8 +2,10 @@
 
 import datetime
 import json
+import re
 import shlex
 import shutil
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -129,3 +131,31 @@ def test_the_command_line_says_what_it_did(capsys: pytest.CaptureFixture[str]) -
     assert main(["add", "accelerator", "RTX 4090", "vendor=NVIDIA"]) == 1
     assert "is in the catalogue, as rtx-4090" in capsys.readouterr().err
     assert main(["stale"]) == 0 and main([]) == 2
+
+
+# The sections of CONTRIBUTING.md whose blocks of TOML make entries, and the files that they go into, in order.
+RECIPES = {
+    "Add a GPU": ["accelerators/example.toml"] * 2,
+    "Add a machine, a link or a price": ["machines/example.toml", "links.toml", "prices.toml"],
+    "Add a processor": ["processors.toml"],
+    "Add a model": ["models/example.toml"] * 4,
+    "Add a claim": ["claims/example.toml"],
+    "Add a number format": ["number_formats.toml"],
+    "Add what an engine runs": ["support.toml"],
+}
+BLOCK = re.compile(r"^( *)```toml\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+
+
+def test_the_entries_in_contributing_load(folder: Path) -> None:
+    """What a newcomer copies from there stands together in a catalogue that is sound, whatever else it needs."""
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for section, files in RECIPES.items():
+        blocks = [textwrap.dedent(block[2]) for block in BLOCK.finditer(text.partition(f"## {section}\n")[2])]
+        for file, block in zip(files, blocks, strict=False):
+            with (folder / file).open("a", encoding="utf-8") as written:
+                written.write(f"\n{block}")
+    tables = read_tables(folder)
+    assert tables["accelerators"]["example-gpu-24gb"]["also"] and tables["models"]["example-1b"]["variants"]
+    named = {"machines": "example-server", "links": "example-link", "processors": "example-9", "claims": "x001"}
+    named |= {"prices": "example-server-rented-2026-11", "number_formats": "example4", "support": "example-fp8-older"}
+    assert all(entry in tables[kind] for kind, entry in named.items())
