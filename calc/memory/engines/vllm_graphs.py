@@ -26,7 +26,7 @@ def graph_amount(case: Case, sequences: int) -> Amount:
     steps of as many; of no more than 512 either way, or what a scenario lets it record. Where tokens are drafted, a
     sequence has all of them in a step. Source: vLLM's `_set_cudagraph_sizes`.
     """
-    shared = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
+    shared = case.once("graphs", lambda case: constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs"))
     each = case.engine.values.get("cuda_graph_layer")
     if not each:
         return shared
