@@ -12,9 +12,9 @@ def set_aside(case: Case, graphs: int) -> int:
     engine, architecture = case.engine, case.stage.architecture
     if not engine.values["graphs_in_share"]:
         return 0
-    plain = not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage))
     since = engine.second_runner.get(architecture.family) or engine.second_runner.get("dense")
-    if plain and since and engine.before(UNTIL) and not engine.before(since):
+    second = since and engine.before(UNTIL) and not engine.before(since)
+    if second and not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage)):
         return 0
     return round(graphs * engine.values["graphs_estimated"]) if engine.before(SMALL) else graphs
 
