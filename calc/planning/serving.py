@@ -181,8 +181,8 @@ class Serving:
     def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
         """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
         ranks = layout.devices // layout.pipeline
-        if self.placement.alone:
-            return known[1].device
+        if layout.pipeline == 1 and not self.devices:
+            return ranks * known[1].device
         keys = [(self.key(stage), stage) for stage in self.placed_stages(demand, layout)]
         sizes = {self.key(case.stage): runtime.device for case, runtime in (*self.loaded(demand, layout), known)}
         for key, stage in keys:
@@ -258,6 +258,8 @@ class Serving:
         if asked.devices == 1 and not self.accelerator.sold_in_multiples:
             most = min(most, 1)
         most = int(min(most, self.engine.most_devices))
+        if most < 1:
+            return own
         held = fullest(demand, Layout())[1].held
         least = max(1, held // max(self.accelerator.capacity_bytes, 1))
         return fewest(least, most, lambda count: self.fitting(demand, count)) or own
