@@ -57,7 +57,7 @@ def take_apart(text: str) -> Named:
     read = [(word, *form_of(word)) for word in WORD.findall(SIZE.sub(" ", text))]
     forms = {form for _, form, beside in read if form and not beside}
     rest = [word for word, form, beside in read if not form and not beside]
-    return Named(frozenset(rest), frozenset(forms), frozenset(sizes), count, cores)
+    return Named(frozenset(rest), frozenset(forms), frozenset(sizes), count, cores=cores)
 
 
 def of_device(text: str) -> str:
