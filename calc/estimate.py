@@ -9,14 +9,14 @@ from calc.catalog import catalog
 from calc.catalog.records import Accelerator
 from calc.derivation import Part, Step, Warn
 from calc.errors import Scenario, ScenarioError, read_whole
-from calc.memory.budget import Demand, Layout
+from calc.memory.budget import Demand
 from calc.memory.published_formats import is_eight_bit
 from calc.memory.working import sum_step
 from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
 from calc.planning.chance import chance_in, is_sure
 from calc.planning.refusals import refusal
 from calc.planning.support import Runs, refused, what_runs
-from calc.question import Asked, Question, read_question
+from calc.question import Question, read_question
 from calc.question_warnings import answer_warnings, doubts, warnings
 from calc.scenario.fields import PUBLISHED, STAND_INS, USUAL
 from calc.scenario.formats import known_published
@@ -47,8 +47,8 @@ def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True, wo
     """Return the report on a scenario: parameters, memory by part, whether it fits, and the working.
 
     Without `repairs` nothing is looked for that would make it fit, without `speed` inference has no time and no cost,
-    and without `working` nothing says how a number came about, nor on how few devices it would fit: no other number
-    has need of any of them.
+    and without `working` nothing says how a number came about, nor on how few devices it would fit. Without both, it is
+    not said how many sequences would fit either. No other number has need of any of them.
 
     The fields of both are documented on the page "The scenario and the report". Bytes are integers.
     Raises ScenarioError, with the field and what is allowed, for a scenario that is wrong in any way.
@@ -75,7 +75,7 @@ def report_on(
     if serving is not None:
         works = runs_of(question)
         timed = speed and works.runs is not False
-        found = under_engine(serving, asked, question.demand, layout, most=question.most, timed=timed, working=working)
+        found = under_engine(serving, question, counted=speed or working, timed=timed, working=working)
     else:
         found = without_engine(bare(question.demand, layout, accelerator, most=question.most))
     fill_in(question, found, by_engine=serving is not None)
@@ -103,7 +103,7 @@ def report_on(
         },
         "memory": memory,
         **works.as_dict(),
-        "repairs": repairs_of(question, found, memory, runs=works.runs is not False) if repairs else [],
+        "repairs": repairs_of(question, serving, found, memory, runs=works.runs is not False) if repairs else [],
         "speed": found.speed,
         "measured": found.measured,
         **({"cold_start": found.cold_start} if found.cold_start else {}),
@@ -162,7 +162,9 @@ def runs_of(question: Question) -> Runs:
     return Runs(None, ((against.message, against.source), *known), works.on_device)
 
 
-def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool) -> list[Report]:
+def repairs_of(
+    question: Question, serving: "Serving | None", answer: Found, memory: Report, *, runs: bool
+) -> list[Report]:
     """Return the changes that would make it surely fit, or run: what is tight then comes last; none where it does."""
     apart, fits = question.devices or question.asked.pools, memory.get("fits") is not False and runs
     if question.accelerator is None or apart or (fits and is_sure(memory)):
@@ -170,7 +172,6 @@ def repairs_of(question: Question, answer: Found, memory: Report, *, runs: bool)
     from calc.planning.changes import Wanted  # what fits needs none
     from calc.planning.repairs import repairs
 
-    serving = question.serving()
     wanted = Wanted(
         facts=catalog(),
         demand=answer.demand,
@@ -239,10 +240,8 @@ def without_engine(answer: Answer) -> Found:
     return Found(answer.demand, bare_parts(answer), {**bare_totals(answer), **bare_fit(answer)})
 
 
-def under_engine(
-    serving: "Serving", asked: Asked, demand: Demand, layout: Layout, *, most: bool, timed: bool, working: bool
-) -> Found:
-    """Return what an engine needs, where it is `timed` how fast it is, and the `working` of both."""
+def under_engine(serving: "Serving", question: Question, *, counted: bool, timed: bool, working: bool) -> Found:
+    """Return what an engine needs, where they are `counted` the sequences that fit, its speed, and the `working`."""
     from calc.planning import serving_report as report
     from calc.planning.measured import MEMORY, SPEED, measured_report
     from calc.planning.served import serve, served_bucket
@@ -250,7 +249,8 @@ def under_engine(
     from calc.planning.serving_speed import serving_speed
     from calc.planning.serving_warnings import serving_warnings
 
-    served = serve(serving, demand, layout, most=most)
+    asked = question.asked
+    served = serve(serving, question.demand, question.layout, most=question.most, counted=counted)
     memory = {**report.serving_totals(served), **report.serving_fit(served, fewest=working)}
     risks = serving_warnings(served)
     if asked.pools is not None and asked.concurrency is not None:

@@ -50,15 +50,26 @@ class Reading(NamedTuple):
 
 def take_apart(text: str) -> Named:
     """Return the parts of a name without its remarks."""
-    text = COMPUTER.sub(" ", DROPPED_WORDS.sub(" ", text.casefold().replace("max-q", "maxq")))
-    counted, cores = COUNT.search(text), CORES.search(text)
+    text = of_device(text)
+    count, cores = numbers_in(text)
     text = CORES.sub(" ", COUNT.sub(" ", text))
     sizes = {float(size) for found in SIZE.finditer(text) for size in found.groups()[:2] if size}
     read = [(word, *form_of(word)) for word in WORD.findall(SIZE.sub(" ", text))]
     forms = {form for _, form, beside in read if form and not beside}
     rest = [word for word, form, beside in read if not form and not beside]
+    return Named(frozenset(rest), frozenset(forms), frozenset(sizes), count, cores=cores)
+
+
+def of_device(text: str) -> str:
+    """Return a name in small letters without the words of no device: of sellers, and of the computer that holds it."""
+    return COMPUTER.sub(" ", DROPPED_WORDS.sub(" ", text.casefold().replace("max-q", "maxq")))
+
+
+def numbers_in(text: str) -> tuple[int | None, int | None]:
+    """Return the devices and the cores that such a name gives, None where it gives none."""
+    counted, cores = COUNT.search(text), CORES.search(text)
     count = next((int(number) for number in counted.groups() if number), None) if counted else None
-    return Named(frozenset(rest), frozenset(forms), frozenset(sizes), count, cores=int(cores[1]) if cores else None)
+    return count, int(cores[1]) if cores else None
 
 
 @cache  # the same few hundred words stand in all names
@@ -74,7 +85,7 @@ def count_in(name: str) -> int | None:
     >>> count_in("2x RTX 3090"), count_in("T4 x4"), count_in("RTX 3090")
     (2, 4, None)
     """
-    return take_apart(REMARK.sub(" ", name)).devices or None
+    return numbers_in(of_device(REMARK.sub(" ", name)))[0] or None
 
 
 def cores_in(name: str) -> int | None:
@@ -83,7 +94,7 @@ def cores_in(name: str) -> int | None:
     >>> cores_in("Apple M2 Ultra (76-core GPU)")
     76
     """
-    return take_apart(REMARK.sub(r" \1 ", name)).cores
+    return numbers_in(of_device(REMARK.sub(r" \1 ", name)))[1]
 
 
 def without_remarks(name: str) -> str:

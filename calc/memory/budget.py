@@ -88,7 +88,8 @@ class Budget(NamedTuple):
 
     weights: int
     kv_cache: int
-    shared: int  # of the cache of a sequence, what all have in common and is held once
+    sequence: int  # of a sequence's cache
+    shared: int  # of that, what all have in common and is held once
     recurrent_state: int
     phases: dict[str, dict[str, int]]  # phase: {"activations": bytes, "logits": bytes}
     draft_weights: int = 0
@@ -170,8 +171,8 @@ def known_load(
     )
 
 
-def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
-    """Return the memory of the fullest device of a pipeline stage.
+def load_budget(*, demand: Demand, load: Load, layout: Layout, alike: Budget | None = None) -> Budget:
+    """Return the memory of the fullest device of a pipeline stage; `alike` is that of another number of sequences.
 
     In the layer phase the widest layer's tensors are alive for the batched tokens; in the head phase, on the last
     stage, the final hidden states and the logits are. One is over before the other begins, so their space is shared.
@@ -185,20 +186,9 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
             "logits": logits_bytes(architecture=architecture, positions=demand.logit_positions(layout)),
         }
     sequences = demand.sequences_on(layout)
-    sequence = sequence_bytes(
-        entries=load.entries,
-        tokens=demand.tokens,
-        prompt_tokens=demand.prompt_tokens,
-        context_parallel=layout.context,
-    )
-    shared = shared_bytes(
-        entries=load.entries,
-        tokens=demand.tokens,
-        shared_tokens=demand.prefix.held_tokens,
-        context_parallel=layout.context,
-    )
+    sequence, shared = (alike.sequence, alike.shared) if alike else cache_of(demand, load, layout)
     cache, state = sequence * sequences - shared * (sequences - 1), load.state * sequences
-    found = Budget(weights=load.weights, kv_cache=cache, shared=shared, recurrent_state=state, phases=phases)
+    found = Budget(load.weights, cache, sequence, shared, recurrent_state=state, phases=phases)
     if demand.adapters is not None:
         from calc.memory.served_adapters import adapters_bytes  # few scenarios ask for it
 
@@ -207,6 +197,14 @@ def load_budget(*, demand: Demand, load: Load, layout: Layout) -> Budget:
         )
         found = found._replace(adapters=added)
     return found if demand.draft is None else with_drafts(found, demand.draft, demand=demand, load=load, layout=layout)
+
+
+def cache_of(demand: Demand, load: Load, layout: Layout) -> tuple[int, int]:
+    """Return the bytes of a sequence's cache on a device, and of that what all sequences have in common."""
+    entries, tokens, ranks = load.entries, demand.tokens, layout.context
+    whole = sequence_bytes(entries=entries, tokens=tokens, prompt_tokens=demand.prompt_tokens, context_parallel=ranks)
+    held = demand.prefix.held_tokens
+    return whole, shared_bytes(entries=entries, tokens=tokens, shared_tokens=held, context_parallel=ranks)
 
 
 def with_drafts(budget: Budget, draft: Draft, *, demand: Demand, load: Load, layout: Layout) -> Budget:

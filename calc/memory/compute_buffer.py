@@ -95,7 +95,6 @@ def stream_cells(slots: Slots) -> int:
 def masks(case: Case, slots: Slots, tokens: int, each: int) -> int:
     """Return the bytes of the masks: one for layers that see everything, and one for those with a window."""
     cells = stream_cells(slots)
-    caches = {cache.window_tokens for kind, _ in case.stage.kind_counts() for cache in kind.caches}
     widths = [
         cells
         if window is None
@@ -106,33 +105,47 @@ def masks(case: Case, slots: Slots, tokens: int, each: int) -> int:
             unified=slots.unified,
             cells=cells,
         )
-        for window in caches
+        for window in case.once("windows", windows)
     ]
     return tokens * sum(widths) * each
 
 
-def reserved_moments(case: Case, slots: Slots, tokens: int, seen: int) -> list[Moment]:
-    """Return the moments of builds that reserve logits of the slots alone.
+def windows(case: Case) -> set[int | None]:
+    """Return the windows of a stage's layers, None for those that see everything."""
+    return {cache.window_tokens for kind, _ in case.stage.kind_counts() for cache in kind.caches}
 
-    Four tensors of the hidden size are alive all the time: the copy of the input, the stream, and what stood before
-    and after a norm. So are the tokens' embeddings for each layer, as they come and in the order of layers.
-    """
-    always = 4 * case.stage.architecture.hidden_size
-    always += sum(2 * table.shape[1] for table in case.stage.architecture.embeddings if table.name in LAYER_TABLES)
+
+def reserved_moments(case: Case, slots: Slots, tokens: int, seen: int) -> list[Moment]:
+    """Return the moments of builds that reserve logits of the slots alone."""
+    always, layers = case.once("alive", alive)
     outputs = tokens if case.demand.all_logits else min(slots.sequences, tokens)
     found = [Moment("logits", "logits", always, seen + outputs * head(case) * FP32_BYTES)]
-    for kind, _ in case.stage.kind_counts():
-        found.append(Moment("activations", "MLP", always + mlp_elements(kind, case), seen))
+    for kind, mlp, attended in layers:
+        found.append(Moment("activations", "MLP", always + mlp, seen))
         if kind.attention is not None and case.attention == EAGER:
             found.append(eager_moment(kind, kind.attention, case, seen))
         elif kind.attention is not None:
-            elements = always + attention_elements(kind, kind.attention, case)
-            found.append(Moment("activations", "attention", elements, seen + unpacked(kind, case, slots)))
+            found.append(Moment("activations", "attention", always + attended, seen + unpacked(kind, case, slots)))
         if kind.recurrence is not None:
             states = sum(past_elements(state, case.layout.tensor) for state in kind.states) * slots.sequences
             elements = always + -(-kind.recurrence.width // case.layout.tensor)
             found.append(Moment("activations", "recurrence", elements, seen + 2 * states * FP32_BYTES))
     return found
+
+
+def alive(case: Case) -> tuple[int, list[tuple[Layer, int, int]]]:
+    """Return the elements of a token that are alive all the time, and of each kind of layer those of MLP and attention.
+
+    Four tensors of the hidden size are always alive: the copy of the input, the stream, and what stood before and after
+    a norm. So are the tokens' embeddings for each layer, as they come and in the order of layers.
+    """
+    always = 4 * case.stage.architecture.hidden_size
+    always += sum(2 * table.shape[1] for table in case.stage.architecture.embeddings if table.name in LAYER_TABLES)
+    layers = [
+        (kind, mlp_elements(kind, case), attention_elements(kind, kind.attention, case) if kind.attention else 0)
+        for kind, _ in case.stage.kind_counts()
+    ]
+    return always, layers
 
 
 def head(case: Case) -> int:
@@ -190,16 +203,17 @@ def unpacked(kind: Layer, case: Case, slots: Slots) -> int:
 
     Source: llama.cpp, ggml/src/ggml-cuda/fattn-common.cuh.
     """
-    if case.placement.alone or case.accelerator is None or case.accelerator.vendor not in CUDA_VENDORS:
+    formats = (case.demand.keys, "key_dim"), (case.demand.values, "value_dim")
+    sides = [side for number_format, side in formats if number_format.bits != HALF_BITS]
+    device = None if case.placement.alone else case.accelerator
+    if not sides or device is None or device.vendor not in CUDA_VENDORS:
         return 0
-    sides = [(case.demand.keys, "key_dim"), (case.demand.values, "value_dim")]
     cells = stream_cells(slots) * slots.streams
     return sum(
         cells * local_heads(cache.heads, case.layout.tensor) * getattr(cache, side) * FP16_BYTES
         for cache in kind.caches
         if cache.window_tokens is None and cache.fixed_tokens is None
-        for number_format, side in sides
-        if number_format.bits != HALF_BITS
+        for side in sides
     )
 
 

@@ -115,7 +115,8 @@ class Case(NamedTuple):
 
     def of(self, demand: Demand) -> "Case":
         """Return the same case with another number of sequences, as a search asks for it again and again."""
-        return self._replace(demand=demand, budget=load_budget(demand=demand, load=self.load, layout=self.layout))
+        budget = load_budget(demand=demand, load=self.load, layout=self.layout, alike=self.budget)
+        return self._replace(demand=demand, budget=budget)
 
     def once(self, name: Hashable, make: Callable[["Case"], T]) -> T:
         """Return what does not depend on the number of sequences, worked out once for all of them."""
@@ -150,7 +151,8 @@ class Case(NamedTuple):
     def paged_cache(self, block_tokens: int) -> int:
         """Return the caches of all sequences in whole pages of `block_tokens`."""
         tokens = -(-self.demand.tokens // block_tokens) * block_tokens
-        return self.sequences * self.sequence_bytes(tokens) - self.saved_cache(block_tokens)
+        each = self.once(("pages", block_tokens), lambda case: case.sequence_bytes(tokens))
+        return self.sequences * each - self.saved_cache(block_tokens)
 
     def saved_cache(self, block_tokens: int) -> int:
         """Return the bytes that sequences do not cache again because all share them, in whole pages."""

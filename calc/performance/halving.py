@@ -14,3 +14,33 @@ def halved(beyond: Callable[[float], bool], high: float, *, close: float) -> tup
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) else (middle, high)
     return low, high
+
+
+def by_lines(
+    excess: Callable[[float], float], high: float, *, at_0: float, at_high: float, lines: int
+) -> Callable[[float], bool]:
+    """Return whether `excess`, which grows from below 0 at 0 to above it at `high`, is above 0 at a place.
+
+    For who halves a range and asks for many places: what is known of a few tells of most. As many `lines` as are given
+    narrow the range about where it is 0, each meeting 0 between both its ends; an end that stays while the other moves
+    twice counts half from then on (Dowell and Jarratt, 1971: the Illinois method). From then on places are tried.
+
+    >>> tried = []
+    >>> beyond = by_lines(lambda x: tried.append(x) or x + x * x / 40 - 2, 8.0, at_0=-2.0, at_high=7.6, lines=5)
+    >>> round(halved(beyond, 8.0, close=1e-6)[0], 5), len(tried)  # where 22 are asked for
+    (1.9089, 12)
+    """
+    low, under, over, stayed = 0.0, at_0, at_high, 0
+
+    def beyond(place: float) -> bool:
+        nonlocal low, high, under, over, stayed, lines
+        while low < place < high:
+            at = (low * over - high * under) / (over - under) if lines else place
+            lines = max(lines - 1, 0)
+            if (found := excess(at)) > 0.0:
+                high, over, under, stayed = at, found, under / 2 if stayed > 0 else under, 1
+            else:
+                low, under, over, stayed = at, found, over / 2 if stayed < 0 else over, -1
+        return place >= high
+
+    return beyond

@@ -9,12 +9,14 @@ from math import ceil, exp, log, sqrt
 from typing import NamedTuple
 
 from calc.performance.forward import Segment
+from calc.performance.halving import by_lines
 from calc.performance.pass_times import PassTime
 from calc.performance.passes import Passes
 
 Known = dict[tuple[Segment, ...], PassTime]
 ROUNDS = 24  # of halving the range in which the number of decoding sequences lies
 CLOSE = 1e-3
+LINES = 5  # that narrow the range before it is halved
 TOGETHER = 10  # rounds of requests; those of the first come at once, as load tests and lulls have it
 BUSIEST = 0.995  # share of the steps that may carry prompts, in the steady state
 LEAST_ROOM = 16  # tokens of a step that decoding leaves to prompts at least
@@ -95,16 +97,23 @@ def steady_state(passes: Passes, load: Load) -> State:
 
     The number of decoding sequences is the one with which waiting, prefill and decoding make up all requests in it.
     """
-    active = min(load.concurrency, load.slots)
-    low, high = 0.0, float(active)
-    found = state(passes, load, high)
-    if held(found) > active:
+    active = float(min(load.concurrency, load.slots))
+    found = state(passes, load, active)
+    if (more := held(found) - active) > 0.0:
+
+        def excess(decoding: float) -> float:
+            return held(state(passes, load, decoding)) - active
+
+        # Where prompts are cut, numbers leap as a sequence more decodes, and lines lead nowhere.
+        lines = LINES if load.prompt_tokens <= (load.batched_tokens or load.prompt_tokens) else 0
+        beyond = by_lines(excess, active, at_0=-active, at_high=more, lines=lines)
+        low, high = 0.0, active
         for _ in range(ROUNDS):
             middle = (low + high) / 2
-            found = state(passes, load, middle)
-            low, high = (low, middle) if held(found) > active else (middle, high)
+            low, high = (low, middle) if beyond(middle) else (middle, high)
             if high - low < CLOSE * high:
                 break
+        found = state(passes, load, middle)
     waiting = max(load.concurrency - active, 0.0) / found.requests_per_s
     burst = bursts_s(passes, load, active)
     first = found.first_s + waiting + burst + load.request_s

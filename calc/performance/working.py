@@ -9,14 +9,17 @@ from calc.performance.speed import Speed, step_of
 from calc.units import show_count, show_number
 
 ROOFLINE = "roofline"
-KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
-    ("Matrix products", (Product,)),
-    ("Products of experts", (Experts,)),
-    ("Attention and states", (Attention, Recurrence)),
-    ("Norms, activations and copies", (Pointwise, Copy)),
-    ("Messages between devices", (Collective,)),
-    ("Copies between host and device", (HostCopy,)),
-)
+WORDS: dict[type, str] = {
+    Product: "Matrix products",
+    Experts: "Products of experts",
+    Attention: "Attention and states",
+    Recurrence: "Attention and states",
+    Pointwise: "Norms, activations and copies",
+    Copy: "Norms, activations and copies",
+    Collective: "Messages between devices",
+    HostCopy: "Copies between host and device",
+}
+ON_HOST = "The host's processor"
 
 
 def speed_steps(speed: Speed, engine: Engine) -> list[Step]:
@@ -103,15 +106,17 @@ def prefill_steps(speed: Speed, engine: Engine) -> list[Step]:
 
 def pass_steps(name: str, time: PassTime, engine: Engine) -> list[Step]:
     """Return the steps of one pass: the seconds of its operations by kind, and their sum with the host's part."""
-    steps = []
-    for words, kinds in KINDS:
-        parts = [part for part in time.parts if isinstance(part.operation, kinds) and part.bound != HOST]
-        steps += sum_steps(f"{words}, {name}", parts)
+    steps, parts = list[Step](), {words: list[Timed]() for words in (*WORDS.values(), ON_HOST)}
+    for part in time.parts:
+        parts[ON_HOST if part.bound == HOST else WORDS[type(part.operation)]].append(part)
+    worked = parts.pop(ON_HOST)
+    for words, alike in parts.items():
+        steps += sum_steps(f"{words}, {name}", alike)
     device, formula = " + ".join(show_number(step.value, 4) for step in steps), r"\sum t"
     if time.host_s > 0:
         device, formula = f"max({device}, {show_number(time.host_s, 4)})", rf"\max({formula}, t_{{\text{{host}}}})"
     terms, formulas = [device] if device else [], [formula] if device else []
-    steps += sum_steps(f"The host's processor, {name}", [part for part in time.parts if part.bound == HOST])
+    steps += sum_steps(f"{ON_HOST}, {name}", worked)
     for seconds, symbol in ((time.processor_s, "processor"), (time.between_s, "between")):
         if seconds > 0:
             terms.append(show_number(seconds, 4))

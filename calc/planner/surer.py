@@ -25,7 +25,7 @@ def likely_fits(scenario: Mapping[str, object]) -> float:
     """Return how likely a scenario fits, by the numbers of its report and without making one."""
     read = read_question(scenario)
     serving = read.serving()
-    return chance_of(serve(serving, read.demand, read.layout, most=False)) if serving else 0.0
+    return chance_of(serve(serving, read.demand, read.layout, most=False, counted=False)) if serving else 0.0
 
 
 def change_for(surer: Mapping[str, int] | None, *, trains: bool) -> str:

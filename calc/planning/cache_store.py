@@ -5,7 +5,7 @@ from calc.memory.cache_store import CacheStore
 from calc.memory.runtime import CACHES
 from calc.performance.fabric import HOST, host_link, reached_share
 from calc.planning.served import Served
-from calc.planning.serving_question import speed_factor
+from calc.planning.serving_question import speed_factors
 from calc.planning.serving_report import Report, pool_tokens
 from calc.units import show_count, show_number, show_seconds
 
@@ -34,7 +34,7 @@ def restored(served: Served, store: CacheStore) -> tuple[Report, list[Step]]:
     rate = ranks * layout.pipeline * link.bytes_per_s_one_way * reached_share(link, HOST, 2)
     if store.bandwidth is not None:
         rate = min(rate, store.bandwidth)
-    seconds, factor = parts / rate, speed_factor(served, "prefill")
+    seconds, factor = parts / rate, speed_factors(served)[1]
     step = Step(
         "Bringing the cache of a prompt back",
         r"\frac{M_{\text{cache}}}{BW}",

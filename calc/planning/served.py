@@ -18,13 +18,14 @@ class Served(NamedTuple):
     layout: Layout
     case: Case
     runtime: Runtime
-    most: int | None  # sequences that fit, None without an accelerator
+    most: int | None  # sequences that fit, None without an accelerator, and where nobody asks for it
 
 
-def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Served:
+def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool, counted: bool = True) -> Served:
     """Return a demand under an engine, with as many sequences as fit where `most` asks for them.
 
-    No more than the engine is set up for; of requests in a server those that it works on at a time.
+    No more than the engine is set up for; of requests in a server those that it works on at a time. Unless it is to be
+    `counted`, how many fit is looked for only where it decides how many there are.
     """
     slots = serving.most_running * layout.data
     if serving.concurrency is not None:
@@ -32,7 +33,7 @@ def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool) -> Se
     if not serving.bounded and most:
         raise ScenarioError("sequences", '"max" needs an accelerator: as many as fit on what?')
     found = serving.fullest(demand, layout)
-    if not serving.bounded:
+    if not serving.bounded or not (counted or most or serving.concurrency is not None):
         return Served(serving, demand, layout, *found, None)
     count, asked = serving.most_sequences(demand, layout, found) * layout.data, demand
     if most:

@@ -56,7 +56,7 @@ class Serving:
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
         self.last: tuple[Demand, Engine, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
-        self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last, but for its sequences
+        self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last
         self.last_cases = dict[tuple[Layout, Stage], Case]()
         self.last_speed = Last()
 
@@ -93,9 +93,11 @@ class Serving:
 
     def case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
         """Return the case of one stage; most of it is the same for any number of sequences."""
-        alike = self.engine, demand._replace(sequences=0)
-        if self.last_asked is None or self.last_asked[0] is not alike[0] or self.last_asked[1] != alike[1]:
-            self.last_asked, self.last_cases = alike, {}
+        last = self.last_asked
+        if last is None or last[0] is not self.engine or last[1] is not demand:
+            if last is None or last[0] is not self.engine or last[1] != demand._replace(sequences=last[1].sequences):
+                self.last_cases = {}
+            self.last_asked = self.engine, demand
         known = self.last_cases.get((layout, stage))
         if known is None:
             known = self.last_cases[layout, stage] = self.first_case(demand, layout, stage)
@@ -123,13 +125,9 @@ class Serving:
         """Return the stages that can differ with their runtimes; the same is often asked again of the last demand."""
         last = self.last
         if last is None or last[0] is not demand or last[1] is not self.engine or last[2] != layout:
-            self.last = last = demand, self.engine, layout, self.runtimes(demand, layout)
+            cases = (self.case(demand, layout, stage) for stage in self.stages(demand, layout))
+            self.last = last = demand, self.engine, layout, [(case, run(case)) for case in cases]
         return last[3]
-
-    def runtimes(self, demand: Demand, layout: Layout) -> list[tuple[Case, Runtime]]:
-        """Return the same, asked once: a search leaves what `loaded` was asked of last."""
-        cases = (self.case(demand, layout, stage) for stage in self.stages(demand, layout))
-        return [(case, run(case)) for case in cases]
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
         """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
@@ -183,8 +181,8 @@ class Serving:
     def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
         """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
         ranks = layout.devices // layout.pipeline
-        if self.placement.alone:
-            return known[1].device
+        if layout.pipeline == 1 and not self.devices:
+            return ranks * known[1].device
         keys = [(self.key(stage), stage) for stage in self.placed_stages(demand, layout)]
         sizes = {self.key(case.stage): runtime.device for case, runtime in (*self.loaded(demand, layout), known)}
         for key, stage in keys:
@@ -213,11 +211,10 @@ class Serving:
             return experts + looked_up_bytes(self.case(demand, Layout(), rest))
         return experts + host_layer_bytes(self.case(demand, Layout(), away))
 
-    def missing(self, demand: Demand, layout: Layout, fullest: Runtime | None = None) -> int:
+    def missing(self, demand: Demand, fullest: Runtime) -> int:
         """Return the bytes missing on the fullest device, or on the host if more are missing there."""
-        device = (fullest or self.fullest_of(self.runtimes(demand, layout))[1]).missing
         known = self.host.usable_bytes if self.host else None
-        return device if known is None else max(device, self.host_bytes(demand) - known)
+        return fullest.missing if known is None else max(fullest.missing, self.host_bytes(demand) - known)
 
     def fits_host(self, demand: Demand) -> bool:
         """Return whether the host has the memory for what stays in it, as far as its memory is stated."""
@@ -261,6 +258,8 @@ class Serving:
         if asked.devices == 1 and not self.accelerator.sold_in_multiples:
             most = min(most, 1)
         most = int(min(most, self.engine.most_devices))
+        if most < 1:
+            return own
         held = fullest(demand, Layout())[1].held
         least = max(1, held // max(self.accelerator.capacity_bytes, 1))
         return fewest(least, most, lambda count: self.fitting(demand, count)) or own
@@ -279,10 +278,14 @@ class Serving:
             return 0
         alone = layout._replace(data=1)
         case, runtime = known or self.fullest(demand, layout)
+        cases = [self.case(demand, alone, stage) for stage in self.stages(demand, alone)]
 
         def missing(count: int) -> int:
-            same = layout == alone and count == demand.sequences
-            return self.missing(demand._replace(sequences=count), alone, runtime if same else None)
+            if layout == alone and count == demand.sequences:
+                return self.missing(demand, runtime)
+            counted = demand._replace(sequences=count)
+            loaded = [(case, run(case)) for case in (alike.of(counted) for alike in cases)]
+            return self.missing(counted, self.fullest_of(loaded)[1])
 
         each = runtime.bytes_of(*CACHES) // case.sequences
         least = demand.sequences if layout == alone and missing(demand.sequences) <= 0 else 1

@@ -5,7 +5,7 @@ from calc.performance.arrivals import Traffic
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving_load import LITTLE
-from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
+from calc.planning.serving_question import speculation_gain, speed_factors, speed_question
 from calc.planning.serving_report import Report
 from calc.planning.serving_run import Found, Site, figures, passes, run_of, run_report, site_of, tokens_to_read
 from calc.units import show_count, show_number
@@ -56,7 +56,7 @@ def arriving_speed(
     site = site_of(served, traffic, output_tokens, cached_tokens)
     if site is None:
         return None
-    step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
+    step, first = speed_factors(served)
     typical = run_of(site, traffic, count=COUNT)
     read = tokens_to_read(served, traffic)
     runs = [

@@ -10,7 +10,7 @@ from calc.performance.arrivals import Traffic, requests
 from calc.performance.queue import run_queue
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
-from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
+from calc.planning.serving_question import speculation_gain, speed_factors, speed_question
 from calc.planning.serving_report import Report
 from calc.planning.serving_run import Found, Site, figures, found_of, run_report, site_of, tokens_to_read
 from calc.units import show_count, show_number
@@ -57,7 +57,7 @@ def burst_speed(
     site = site_of(served, traffic, output_tokens, cached_tokens)
     if site is None:
         return None
-    step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
+    step, first = speed_factors(served)
     read = tokens_to_read(served, traffic)
     typical, *ends = (burst_of(site, traffic, factors=(step**power, first**power)) for power in (0, -1, 1))
     report = run_report(served, site, typical, [burst_figures(run, traffic, read) for run in (typical, *ends)])

@@ -9,7 +9,7 @@ from calc.performance.passes import Passes
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
-from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
+from calc.planning.serving_question import speculation_gain, speed_factors, speed_question
 from calc.planning.serving_report import Report, state_slots
 from calc.units import show_count, show_number
 
@@ -57,7 +57,7 @@ def loaded_speed(
     server = server._replace(load=server.load._replace(closed=True))
     found, load = server.at(concurrency), server.load_at(concurrency)
     busy = min(concurrency, server.ranks)  # replicas with a request
-    step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
+    step, first = speed_factors(served)
     report: Report = {
         name: {"low": value / factor, "typical": value, "high": value * factor}
         for name, value, factor in figures(found, load, busy, step=step, first=first)

@@ -12,7 +12,7 @@ from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving import Serving
 from calc.planning.serving_load import LITTLE, load_of
-from calc.planning.serving_question import prefill_tokens, speed_factor, speed_question
+from calc.planning.serving_question import prefill_tokens, speed_factors, speed_question
 from calc.planning.serving_report import Report
 from calc.units import show_count, show_number
 
@@ -75,7 +75,7 @@ def pooled_speed(
         chunk = max(chunk // layouts.ranks, 1)
     load = load_of(served, question, concurrency, mixes=False)._replace(batched_tokens=chunk)
     found = flow(pools, load, concurrency)
-    step, first = speed_factor(served, "decode"), speed_factor(served, "prefill")
+    step, first = speed_factors(served)
     running = found.running * pools.writers
     figures = [
         ("prefill_tokens_per_s", found.requests_per_s * load.prompt_tokens, first),

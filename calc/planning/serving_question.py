@@ -84,11 +84,14 @@ def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
     return any(name.endswith(f"@{accelerator.vendor}") for name in engine.values)
 
 
-def speed_factor(served: Served, phase: str) -> float:
-    """Return the factor either way within which four of five measurements of a phase lie."""
-    facts = catalog()
+def speed_factors(served: Served) -> tuple[float, float]:
+    """Return the factors either way within which four of five measurements lie: of decoding steps, and of prefill."""
+    facts, engine = catalog(), served.serving.engine.id
     known = measured(facts, SPEED, served_bucket(served)).rows > 0
-    return range_factor(facts, SPEED, engine=served.serving.engine.id, phase=phase, known=known)
+    step, first = (
+        range_factor(facts, SPEED, engine=engine, phase=phase, known=known) for phase in ("decode", "prefill")
+    )
+    return step, first
 
 
 def prefill_tokens(case: Case) -> int | None:

@@ -4,7 +4,7 @@ from calc.derivation import Step
 from calc.performance.speed import Speed, decoding, speed_of
 from calc.performance.working import prefill_steps, speed_steps
 from calc.planning.served import Served, bounded
-from calc.planning.serving_question import speculation_gain, speed_factor, speed_question
+from calc.planning.serving_question import speculation_gain, speed_factors, speed_question
 
 Report = dict[str, object]
 OF_ONE_PASS = ("prefill_tokens_per_s", "time_to_first_token_s")  # figures of a model that writes no tokens
@@ -35,7 +35,7 @@ def serving_speed(
     if speed is None:
         return None
     typical = speed.figures()
-    step, first = (speed_factor(served, phase) for phase in ("decode", "prefill"))
+    step, first = speed_factors(served)
     slow, fast = (speed.figures(step**power, first**power) for power in (1, -1))
     report: Report = {
         name: {"low": min(slow[name], fast[name]), "typical": value, "high": max(slow[name], fast[name])}

@@ -37,7 +37,7 @@ def test_a_number_of_sequences_is_counted_as_if_it_were_the_first(model: str, en
     for count in (1, 3, 300, 2000, 7):
         demand, anew = question.demand._replace(sequences=count), question.serving()
         assert anew is not None
-        held, first = (one.runtimes(demand, question.layout) for one in (kept, anew))
+        held, first = (one.loaded(demand, question.layout) for one in (kept, anew))
         assert [runtime for _, runtime in held] == [runtime for _, runtime in first]
 
 

@@ -168,6 +168,11 @@ class Engine(NamedTuple):
             found |= {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
         return found
 
+    def one_as_of_era(self, named: Mapping[str, T], name: str) -> T | None:
+        """Return what has one of these names, as of the engine's era; None where nothing has."""
+        known = (f"{name}@{era}" for era in self.from_era)
+        return next((named[key] for key in known if key in named), named.get(name))
+
     def valued(self, values: Mapping[str, float]) -> "Engine":
         """Return the engine with other values, as of its era, and as of the graphs that it records.
 
@@ -187,16 +192,16 @@ class Engine(NamedTuple):
 
     def triton_experts(self, family: str) -> frozenset[str]:
         """Return the kernels of a family's routed experts that are Triton's where others' come from a library."""
-        library = self.as_of_era(self.library_experts)
-        return OF_TRITON.difference(library.get(family, ())) if library else frozenset()
+        library = self.library_experts
+        return OF_TRITON.difference(self.one_as_of_era(library, family) or ()) if library else frozenset()
 
     def attends_by_triton(self, family: str, classes: tuple[str, ...]) -> bool:
         """Return whether a family's attention is Triton's on a device of these classes, where nothing else is said."""
-        return not set(classes).isdisjoint(self.as_of_era(self.triton_attention).get(family, ()))
+        return not set(classes).isdisjoint(self.one_as_of_era(self.triton_attention, family) or ())
 
     def chooses_in_steps(self, family: str, classes: tuple[str, ...]) -> bool:
         """Return whether several kernels choose the experts of a family's tokens on a device of these classes."""
-        return not set(classes).isdisjoint(self.as_of_era(self.stepwise_choice).get(family, ()))
+        return not set(classes).isdisjoint(self.one_as_of_era(self.stepwise_choice, family) or ())
 
     @property
     def is_timed(self) -> bool:

@@ -28,7 +28,7 @@ def sglang(case: Case) -> Runtime:
     joined = total(amount for amount in step.links if amount.id == "communication_buffers")
     limit = None
     if case.visible is not None:
-        limit = int(static_fraction(case) * max(case.visible - step.context.bytes - joined, 0))
+        limit = int(case.once("fraction", static_fraction) * max(case.visible - step.context.bytes - joined, 0))
     pool = None if limit is None else max(limit - fixed, 0)
     return with_pool(
         case,
@@ -66,7 +66,7 @@ def windowed_pool(case: Case) -> int:
     `is_hybrid_swa_model` and `get_hybrid_layer_ids` in SGLang's model_config.py, `SWATokenToKVPoolAllocator`, and the
     sizes of its pools in its model_runner_kv_cache_mixin.py.
     """
-    entries = case.load.entries + borrowed_entries(case)
+    entries = case.load.entries + case.once("borrowed", borrowed_entries)
     windows = [(cache, size) for cache, size in entries if cache.window_tokens is not None]
     if not windows or any(cache.stride > 1 for cache, _ in entries):
         return 0

@@ -27,22 +27,31 @@ def transformers(case: Case) -> Runtime:
     or in those versions of all, beside the old one. Source: transformers' modeling_*.py, cache_utils.py and
     generation/utils.py.
     """
-    demand = case.demand
-    old = keeps_prompt(case)
-    prompt_cache = case.sequences * case.sequence_bytes(min(demand.prompt_tokens, demand.tokens))
+    prompt = min(case.demand.prompt_tokens, case.demand.tokens)
+    prompt_cache = case.sequences * case.once("prompt", lambda case: case.sequence_bytes(prompt))
     grows = case.cache - case.budget.recurrent_state  # states are written in place
     spare = grows - prompt_cache  # of the whole cache, what is not there yet while the prompt is read
     activations, logits = prefill_peak(case)
     peak = max(moments(case, activations, logits, spare=spare, grows=grows), key=total)
-    own = [*peak, *([rotary_tables(case)] if old else [])]
-    own.append(constant(case, "workspaces", "Workspaces of kernels", "workspaces", scope=ALLOCATED))
-    amounts = [*held_amounts(case), *corrected(case, own)]
+    amounts = [*held_amounts(case), *corrected(case, peak), *case.once("beside", beside)]
     allocated = total(amounts)
-    context = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
-    (context,) = corrected(case, [context])
+    context = case.once("context", driver_context)
     amounts.append(reserve(case, allocated, context.bytes, activations.bytes + logits.bytes))
     amounts.append(context)
     return Runtime(tuple(amounts), case.visible, case.visible, allocated + context.bytes, pool=None)
+
+
+def beside(case: Case) -> list[Amount]:
+    """Return what stays beside weights and cache: workspaces, and tables of older versions."""
+    tables = [rotary_tables(case)] if keeps_prompt(case) else []
+    workspaces = constant(case, "workspaces", "Workspaces of kernels", "workspaces", scope=ALLOCATED)
+    return corrected(case, [*tables, workspaces])
+
+
+def driver_context(case: Case) -> Amount:
+    """Return what the driver holds of a process."""
+    known = constant(case, "runtime_context", "Context of the driver and its libraries", "runtime_context")
+    return corrected(case, [known])[0]
 
 
 def keeps_prompt(case: Case) -> bool:
@@ -57,9 +66,10 @@ def moments(case: Case, activations: Amount, logits: Amount, *, spare: int, grow
     """
     old = keeps_prompt(case)
     found = [less(spare, activations, logits)]
-    copied = grows if old else grows // max(case.stage.architecture.attention_layers, 1)
+    layers = case.once("layers", lambda case: max(case.stage.architecture.attention_layers, 1))
+    copied = grows if old else grows // layers
     formula, template = (r"M_{\text{cache}}", "{}") if old else (r"\frac{M_{\text{cache}}}{L}", "{} / {}")
-    numbers = (grows,) if old else (grows, max(case.stage.architecture.attention_layers, 1))
+    numbers = (grows,) if old else (grows, layers)
     copy = Amount(
         id="activations",
         label="Cache copied as it grows",

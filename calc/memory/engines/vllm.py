@@ -77,7 +77,7 @@ def start_of(case: Case) -> Start:
     """
     weights = case.once("weights", loaded_weights)
     cache = case.paged_cache(case.engine.whole("block_tokens"))
-    reading, limit = reading_bytes(case, step_tokens(case)), None
+    reading, limit = case.once("reading", lambda case: reading_bytes(case, step_tokens(case))), None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
         limit = int(share * case.visible)
@@ -131,7 +131,8 @@ def default_sequences(engine: Engine, accelerator: Accelerator | None) -> int:
 
 def running_sequences(case: Case) -> int:
     """Return the sequences that a step may have: as the engine is set up, or its default and what is asked for."""
-    return case.slots or max(default_sequences(case.engine, case.accelerator), case.sequences)
+    usual = case.once("sequences", lambda case: default_sequences(case.engine, case.accelerator))
+    return case.slots or max(usual, case.sequences)
 
 
 def step_tokens(case: Case) -> int:
@@ -147,8 +148,9 @@ def step_tokens(case: Case) -> int:
 
 def profile_amounts(case: Case, sequences: int) -> list[Amount]:
     """Return what the profiling run holds at its peak: what sees, or after it the language model beside its outputs."""
-    tower, seen_bytes = tower_amounts(case, step_tokens=step_tokens(case), sequences=sequences)
-    language = language_amounts(case, sequences)
+    tokens = case.once("step tokens", step_tokens)
+    tower, seen_bytes = tower_amounts(case, step_tokens=tokens, sequences=sequences)
+    language = language_amounts(case, sequences, tokens)
     if tower is not None and tower.bytes > total(language) + seen_bytes:
         return [tower]
     first = language[0]
@@ -161,15 +163,14 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
     return [kept, *language[1:]] if seen_bytes else language
 
 
-def language_amounts(case: Case, sequences: int) -> list[Amount]:
+def language_amounts(case: Case, sequences: int, tokens: int) -> list[Amount]:
     """Return what a language model is profiled with: its widest layer, or the sampler with its sorted logits.
 
     Or it is latent attention that reads a piece of a context.
 
-    `sequences` may run at most: the sampler is profiled with all of them, or one for each token of a step.
+    `sequences` may run at most: the sampler is profiled with all of them, or one for each of a step's `tokens`.
     """
-    values, architecture = case.engine.values, case.stage.architecture
-    tokens, size = step_tokens(case), case.demand.activation_bytes
+    values, architecture, size = case.engine.values, case.stage.architecture, case.demand.activation_bytes
     width = case.load.width
     experts = expert_workspace(case)
     streams = 2 * architecture.hidden_size + experts

@@ -12,9 +12,9 @@ def set_aside(case: Case, graphs: int) -> int:
     engine, architecture = case.engine, case.stage.architecture
     if not engine.values["graphs_in_share"]:
         return 0
-    plain = not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage))
     since = engine.second_runner.get(architecture.family) or engine.second_runner.get("dense")
-    if plain and since and engine.before(UNTIL) and not engine.before(since):
+    second = since and engine.before(UNTIL) and not engine.before(since)
+    if second and not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage)):
         return 0
     return round(graphs * engine.values["graphs_estimated"]) if engine.before(SMALL) else graphs
 
@@ -26,7 +26,7 @@ def graph_amount(case: Case, sequences: int) -> Amount:
     steps of as many; of no more than 512 either way, or what a scenario lets it record. Where tokens are drafted, a
     sequence has all of them in a step. Source: vLLM's `_set_cudagraph_sizes`.
     """
-    shared = constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs")
+    shared = case.once("graphs", lambda case: constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs"))
     each = case.engine.values.get("cuda_graph_layer")
     if not each:
         return shared
