@@ -31,7 +31,7 @@ RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer",
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
 READ_PER_S = 10  # tokens that a quick reader reads
 OF_CARDS = ("pcie", "power_limit")
-SERVED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", "engine", "sequences", *SHOWN)
+DEPLOYED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", "engine", "sequences", *SHOWN)
 WHOLE = ("soc",)  # of these are whole computers, and no cards
 AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
 IN_A_MACHINE = {True: 2, False: 8}  # devices that are bought for one's own computer, and that are rented
@@ -104,7 +104,7 @@ def lengths(reader: Reader) -> dict[str, object]:
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    scenario = said(reader, SERVED) | placed(reader) | host(reader) | layout(reader) | beside(reader) | unlike(reader)
+    scenario = said(reader, DEPLOYED) | placed(reader) | host(reader) | layout(reader) | beside(reader) | unlike(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
     if isinstance(scenario.get("accelerator"), list):  # which llama.cpp alone divides, and of which each has its slot
