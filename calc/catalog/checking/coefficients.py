@@ -78,13 +78,16 @@ BOUNDS: dict[str, Bound] = {
     "power_exponent": ("", 0, 1),
     **dict.fromkeys(("core_kernel_s", "fused_kernel_s", "kernel_s", "launch_s", "sequence_s", "tensor_s"), SECONDS),
     **dict.fromkeys(("choice_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
-    **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
+    **dict.fromkeys(
+        ("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "kept_latent_graphs", "runtime_context"),
+        MEMORY,
+    ),
     "context_thread": ("bytes", 2**9, 2**13),
     "unaligned_operations": ("", 1, 2**16),
     "context_threads": ("count", 2**10, 2**20),
     "workspaces": ("bytes", MEBIBYTE, 2**40),
     **dict.fromkeys(("small_device", "middle_device", "large_device", "huge_device"), ("bytes", 2**33, 2**40)),
-    **dict.fromkeys(("kept_token", "kept_sequence", "kept_replica"), ("bytes", 2**10, 2**26)),
+    **dict.fromkeys(("kept_token", "kept_sequence", "kept_replica", "kept_prompt_graph"), ("bytes", 2**10, 2**26)),
     **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),
     **dict.fromkeys(
         ("cold_start_s", "cold_trace_s", "cold_compile_s", "cold_cached_s", "cold_warm_s"), ("seconds", 0, 300)
