@@ -78,10 +78,7 @@ BOUNDS: dict[str, Bound] = {
     "power_exponent": ("", 0, 1),
     **dict.fromkeys(("core_kernel_s", "fused_kernel_s", "kernel_s", "launch_s", "sequence_s", "tensor_s"), SECONDS),
     **dict.fromkeys(("choice_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
-    **dict.fromkeys(
-        ("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "kept_latent_graphs", "runtime_context"),
-        MEMORY,
-    ),
+    **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
     "context_thread": ("bytes", 2**9, 2**13),
     "unaligned_operations": ("", 1, 2**16),
     "context_threads": ("count", 2**10, 2**20),

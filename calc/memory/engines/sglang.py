@@ -115,9 +115,10 @@ def static_fraction(case: Case) -> float:
 
 
 def prompt_graphs_kept(case: Case, chunk: float) -> float:
-    """Return what is left for the graphs of prompts: for each length that is captured, or for latent attention.
+    """Return what is left for the graphs of prompts, for each length that is captured.
 
-    None is captured of a model that sees, where adapters are served, or where ranks have whole layers or requests of
+    None is known to be captured of latent attention, for which the rule has a number of its own, nor of a model that
+    sees, where adapters are served, or where ranks have whole layers or requests of
     their own. Source: `_handle_piecewise_cuda_graph` in SGLang's server_args.py and `reserve_for_graph_mb` in its
     memory_hook.py.
     """
@@ -125,10 +126,9 @@ def prompt_graphs_kept(case: Case, chunk: float) -> float:
     if not engine.values.get("prompt_graphs") or not engine.graphs or (device and device.vendor != "NVIDIA"):
         return 0.0
     alike = layout.pipeline == layout.context == 1 and attention_ranks(layout) == layout.tensor
-    if not alike or architecture.tower is not None or case.budget.adapters:
+    latent = architecture.attention is not None and architecture.attention.latent
+    if not alike or latent or architecture.tower is not None or case.budget.adapters:
         return 0.0
-    if architecture.attention is not None and architecture.attention.latent:
-        return engine.values["kept_latent_graphs"]
     return captured_lengths(round(chunk)) * engine.values["kept_prompt_graph"]
 
 
