@@ -46,6 +46,10 @@ def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, co
             sizes = (round(accelerator.quantity("memory") or 0), accelerator.capacity_bytes)
             message = f"of the {show_gib(sizes[0])} that {accelerator.name} shares with its system programs get "
             message += f"{show_gib(sizes[1])}; memory_limit says otherwise"
+            if accelerator.vendor == "NVIDIA":  # a GB10, of whose 121.69 GiB 101 to 119 are free after start
+                message += (
+                    "; the system takes up to a sixth of that, so that a server's share beyond 0.83 may be refused"
+                )
             found.append(Warn("memory-shared", message, "accelerator", INFO, sizes_bytes=sizes))
         elif accelerator.shares_host_memory:
             message = f"{accelerator.name} shares its memory with the system, which leaves only part of it to a model"

@@ -260,6 +260,7 @@ def test_the_contract_page_names_every_field() -> None:
         ({"accelerator": "RTX 3080"}, "accelerator-ambiguous", "RTX 3080 12GB"),
         ({"model": {"config": {"model_type": "bert"}}}, "config-incomplete", "hidden_size"),
         ({"parallelism": {"data": 4}, "sequences": 2}, "ranks-idle", "2 sequences"),
+        ({"accelerator": "GB10"}, "memory-shared", "a server's share beyond 0.83 may be refused"),
     ],
 )
 def test_what_is_chosen_for_a_reader_is_said(scenario: dict[str, Any], code: str, said: str) -> None:

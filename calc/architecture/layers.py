@@ -144,6 +144,7 @@ class Architecture(NamedTuple):
     predicting: tuple[Layer, ...] = ()  # what one of them repeats, where it is not what the last layers are
     wide_logits: bool = True  # logits are raised to FP32 before the loss
     files: FileRules = FileRules()
+    tower: tuple[int, int] | None = None  # layers and width of what sees, where its config has them by these names
 
     def __hash__(self) -> int:
         """Hash what tells models apart at a glance: an estimate looks up hundreds of stages, and tensors are many."""
@@ -153,7 +154,7 @@ class Architecture(NamedTuple):
     def alone(self) -> "Architecture":
         """The language model without what sees or hears."""
         kept = tuple(tensor for tensor in self.embeddings if tensor.block not in TOWERS)
-        return self if len(kept) == len(self.embeddings) else self._replace(embeddings=kept)
+        return self if len(kept) == len(self.embeddings) else self._replace(embeddings=kept, tower=None)
 
     @property
     def convolves(self) -> bool:

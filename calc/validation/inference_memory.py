@@ -83,8 +83,11 @@ def scenario_of(row: Row) -> dict[str, Any]:
         tensor = 1  # device_map places whole layers
     if one_buffer(row):
         devices = 1
-    experts = tensor if "--enable-expert-parallel" in row["notes"] else 1
-    found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1), "expert": experts}
+    replicas = re.search(r"--data-parallel-size (\d+)", row["notes"])
+    data = int(replicas.group(1)) if replicas else 1
+    experts = tensor * data if "--enable-expert-parallel" in row["notes"] else 1
+    layout = {"tensor": tensor, "pipeline": max(devices // (tensor * data), 1), "data": data, "expert": experts}
+    found["parallelism"] = layout
     found["sequences"] = number(row, "batch") or 1
     prompt, output, context = (number(row, name) for name in ("input_len", "output_len", "ctx"))
     if prompt:

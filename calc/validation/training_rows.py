@@ -182,8 +182,9 @@ def scenario_of(row: Row) -> dict[str, object]:
         if "nf4" in scheme:
             double = "torchao" in scheme or "nf4-dq" in scheme
             scenario["base_weights"] = "nf4-dq" if double else "nf4"
-        if "gptq" in scheme:
-            scenario["base_weights"] = "gptq-int4"
+        for words, base in (("gptq", "gptq-int4"), ("over int8", "int8")):
+            if words in scheme:
+                scenario["base_weights"] = base
     return scenario | noted(row) | framework_of(row) | offload_of(row)
 
 

@@ -49,6 +49,7 @@ FRAMEWORKS = {
     "torchao_pretraining": "torchtitan",
     "torchtitan": "torchtitan",
     "torchtune": "torchtune",
+    "torchtune_961": "torchtune",
     "touchnet": "torchtitan",
     "trl_long_context": "trl",
     "universal_trainer": "transformers",

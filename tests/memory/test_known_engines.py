@@ -13,7 +13,7 @@ from calc.catalog import catalog
 from calc.derivation import Step
 from calc.memory.budget import Layout
 from calc.memory.device_sizes import by_size, size_of
-from calc.memory.engines.sglang import static_fraction
+from calc.memory.engines.sglang import prompt_graphs_kept, seeing_share, static_fraction
 from calc.memory.engines.vllm import Start, driver_amount, links_amounts
 from calc.memory.engines.vllm_experts import MARLIN, TRITON, Tile, padded_bytes, stage_workspace
 from calc.memory.engines.vllm_graphs import captured
@@ -51,6 +51,8 @@ def engine(**values: float) -> Any:
 
 class Silent:
     """A demand that asks for nothing more than its model."""
+
+    architecture = SimpleNamespace(tower=None, attention=None)
 
     def __getattr__(self, name: str) -> None:
         return None
@@ -123,6 +125,46 @@ def test_a_share_that_is_given() -> None:
     """It is taken as it is; without a device there is none."""
     assert static_fraction(case(24 * GIB, fraction=0.7, **RULE)) == 0.7
     assert static_fraction(case(None, **RULE)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("tower", "share"),
+    [(None, 1.0), ((24, 1024), 0.95), ((27, 1152), 0.95 * 0.957617), ((12, 768), 0.9975), ((45, 3200), 0.76)],
+)
+def test_sglang_leaves_room_for_what_sees(tower: tuple[int, int] | None, share: float) -> None:
+    """A twentieth for CLIP's large tower; a tenth more each time that another is as large again, to a fifth."""
+    architecture: Any = SimpleNamespace(tower=tower, attention=None)
+    assert seeing_share(architecture) == pytest.approx(share, rel=1e-5)
+    plain: Any = RULE
+    seeing = case(24 * GIB, **plain)
+    seeing.demand = SimpleNamespace(architecture=architecture)
+    assert static_fraction(seeing) == pytest.approx(static_fraction(case(24 * GIB, **plain)) * share, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "chunk", "kept"),
+    [
+        ({}, 8192, 58 * 8 * MIB),
+        ({}, 2048, 42 * 8 * MIB),
+        ({"latent": True}, 8192, 0),
+        ({"vendor": "AMD"}, 8192, 0),
+        ({"tower": (24, 1024)}, 8192, 0),
+        ({"adapters": 1}, 8192, 0),
+        ({"layout": Layout(pipeline=2)}, 8192, 0),
+        ({"layout": Layout(data=8, expert=8)}, 8192, 0),
+        ({"layout": Layout(tensor=8)}, 8192, 58 * 8 * MIB),
+    ],
+)
+def test_sglang_leaves_room_for_graphs_of_prompts(changed: dict[str, Any], chunk: int, kept: float) -> None:
+    """8 MiB for each length that is captured on NVIDIA, of text alone, where attention is not latent."""
+    values: Any = {"prompt_graphs": 1, "kept_prompt_graph": 8 * MIB}
+    found = case(24 * GIB, layout=changed.get("layout", ALONE), **values)
+    found.engine.graphs = True
+    found.accelerator.vendor = changed.get("vendor", "NVIDIA")
+    found.budget.adapters = changed.get("adapters", 0)
+    latent = SimpleNamespace(latent=changed.get("latent", False))
+    found.demand = SimpleNamespace(architecture=SimpleNamespace(attention=latent, tower=changed.get("tower")))
+    assert prompt_graphs_kept(found, chunk) == kept
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,16 @@ def read_config(config: Config) -> Architecture:
     if found is None:
         message = f"the family {model_type!r:.60} is not modelled{nearest(model_type, FAMILIES)}"
         raise config.error("model_type", message + f"; modelled are {listed(sorted(FAMILIES))}")
-    return found.read(config.completed(found.defaults))
+    return found.read(config.completed(found.defaults))._replace(tower=tower_shape(config))
+
+
+def tower_shape(config: Config) -> tuple[int, int] | None:
+    """Return the layers and the width of what sees as its config says; CLIP's where it has other names for them."""
+    values = config.values.get("vision_config")
+    if not isinstance(values, Mapping) or not values:
+        return None
+    layers, width = (values.get(name) for name in ("num_hidden_layers", "hidden_size"))
+    return (layers if isinstance(layers, int) else 24, width if isinstance(width, int) else 1024)
 
 
 def from_timm(config: Config) -> Config:

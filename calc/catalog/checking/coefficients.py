@@ -85,7 +85,7 @@ BOUNDS: dict[str, Bound] = {
     "context_threads": ("count", 2**10, 2**20),
     "workspaces": ("bytes", MEBIBYTE, 2**40),
     **dict.fromkeys(("small_device", "middle_device", "large_device", "huge_device"), ("bytes", 2**33, 2**40)),
-    **dict.fromkeys(("kept_token", "kept_sequence", "kept_replica"), ("bytes", 2**10, 2**26)),
+    **dict.fromkeys(("kept_token", "kept_sequence", "kept_replica", "kept_prompt_graph"), ("bytes", 2**10, 2**26)),
     **dict.fromkeys(("prompt_logit_bytes", "sampler_logit_bytes", "score_bytes"), ELEMENT),
     **dict.fromkeys(
         ("cold_start_s", "cold_trace_s", "cold_compile_s", "cold_cached_s", "cold_warm_s"), ("seconds", 0, 300)

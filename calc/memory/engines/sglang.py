@@ -1,7 +1,7 @@
 """SGLang: a share of the device for weights and cache together; the rest is left to activations and graphs."""
 
 from calc.architecture.blocks import keys_and_values
-from calc.architecture.layers import Attention, TokenCache
+from calc.architecture.layers import Architecture, Attention, TokenCache
 from calc.memory.device_sizes import attention_ranks, by_size, graph_sequences, size_of
 from calc.memory.engines.vllm import running_sequences, step_amounts
 from calc.memory.kv_cache import entry_bytes, local_entries
@@ -108,6 +108,51 @@ def static_fraction(case: Case) -> float:
     kept += ranks * case.layout.pipeline / 8 * 1024 * MIB
     if replicas > 1:
         kept += graph * replicas * values["kept_replica" if graph <= FEW_GRAPHS else "kept_replica_many"]
+    kept += prompt_graphs_kept(case, chunk)
     if size_of(values, case.accelerator) in LARGE:
         kept = max(kept, values["kept_large"])
-    return round(max(visible - kept, 0) / visible, 3) if visible else 0.0
+    return round(max(visible - kept, 0) / visible, 3) * seeing_share(case.demand.architecture) if visible else 0.0
+
+
+def prompt_graphs_kept(case: Case, chunk: float) -> float:
+    """Return what is left for the graphs of prompts, for each length that is captured.
+
+    None is known to be captured of latent attention, for which the rule has a number of its own, nor of a model that
+    sees, where adapters are served, or where ranks have whole layers or requests of
+    their own. Source: `_handle_piecewise_cuda_graph` in SGLang's server_args.py and `reserve_for_graph_mb` in its
+    memory_hook.py.
+    """
+    engine, device, layout, architecture = case.engine, case.accelerator, case.layout, case.demand.architecture
+    if not engine.values.get("prompt_graphs") or not engine.graphs or (device and device.vendor != "NVIDIA"):
+        return 0.0
+    alike = layout.pipeline == layout.context == 1 and attention_ranks(layout) == layout.tensor
+    latent = architecture.attention is not None and architecture.attention.latent
+    if not alike or latent or architecture.tower is not None or case.budget.adapters:
+        return 0.0
+    return captured_lengths(round(chunk)) * engine.values["kept_prompt_graph"]
+
+
+def captured_lengths(tokens: int) -> int:
+    """Return for how many lengths of pieces of prompts, up to so many tokens, graphs are captured.
+
+    Source: `generate_prefill_cuda_graph_batch_sizes` in SGLang's cuda_graph_hook.py.
+
+    >>> captured_lengths(2048), captured_lengths(8192)
+    (42, 58)
+    """
+    steps = ((4, 32, 4), (48, 256, 16), (288, 512, 32), (576, 1024, 64), (1280, 4096, 256), (4608, tokens, 512))
+    return sum(len(range(first, min(last, tokens) + 1, step)) for first, last, step in steps)
+
+
+def seeing_share(architecture: Architecture) -> float:
+    """Return the part of its share that SGLang takes of itself for a model that sees, whose towers need room.
+
+    It is 0.95, and a tenth less each time that layers and width squared are those of CLIP's large tower again, or a
+    little more for a smaller one. A share that is given is taken as it is. Source: `adjust_mem_fraction_for_vlm` in
+    SGLang's memory_hook.py, and in its server_args.py before.
+    """
+    if architecture.tower is None:
+        return 1.0
+    layers, width = architecture.tower
+    times = layers * width**2 / (24 * 1024**2)
+    return 0.95 * max(0.8, min(1.05, 1.0 - 0.1 * (times - 1.0)))
