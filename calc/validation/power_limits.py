@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from calc import estimate
 from calc.catalog import catalog
 from calc.performance.power import PowerLaw, power_law
-from calc.validation.scores import Row, Score, by, lines_by_source, read_rows, table
+from calc.validation.scores import Row, Score, by, line, lines_by_source, read_rows, table
 
 FILE = "power.csv"
 FIGURES = {"prefill": "prefill_tokens_per_s", "decode": "decode_tokens_per_s"}
@@ -64,6 +64,45 @@ def scores() -> list[Score]:
         share = speed(row, scenario_of(row) | {"power_limit": int(row["limit_w"])}) / own
         found.append(Score(row, "share", float(row["value"]) / float(row["base"]), share, low=share, high=share))
     return found
+
+
+class Limits(NamedTuple):
+    """The limits of a source, and the speed that they left as measured and as computed: least and most, of one."""
+
+    rows: int
+    limits: tuple[float, float]
+    measured: tuple[float, float]
+    predicted: tuple[float, float]
+    middle: float  # median size of the error
+
+
+def limits() -> dict[str, Limits]:
+    """Return the limits that were measured, by source."""
+    found = {}
+    for source, mine in by(scores(), "source").items():
+        set_to = [int(score.row["limit_w"]) / int(score.row["base_w"]) for score in mine]
+        spans = [
+            (min(span), max(span)) for span in (set_to, *zip(*((s.measured, s.predicted) for s in mine), strict=True))
+        ]
+        found[source] = Limits(len(mine), *spans, middle=line(source, mine).middle)
+    return found
+
+
+class Left(NamedTuple):
+    """What a limit is in watts, and the shares of speed that it leaves."""
+
+    watts: int
+    prefill: float
+    decode: float
+
+
+def left(scenario: dict[str, Any], share: float) -> Left:
+    """Return what a limit to a share of a device's power leaves of a scenario's speeds."""
+    watts = round(share * (catalog().accelerator(scenario["accelerator"]).quantity("power") or 0.0))
+    own: Any = estimate(scenario, repairs=False)
+    held: Any = estimate(scenario | {"power_limit": watts}, repairs=False)
+    shares = (held["speed"][name]["typical"] / own["speed"][name]["typical"] for name in FIGURES.values())
+    return Left(watts, *shares)
 
 
 def missed(found: Iterable[Score]) -> dict[str, float]:

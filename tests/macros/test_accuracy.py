@@ -110,7 +110,7 @@ def test_every_source_has_a_name_and_an_address() -> None:
     """Rows lead to where they were published."""
     found = {
         row.get("source_key") or row["source"]
-        for name in (kind.replace("-", "_") for kind in KINDS)
+        for name in (*(kind.replace("-", "_") for kind in KINDS), "power")
         for row in read_rows(f"{name}.csv")
     }
     assert found == {row["source"] for row in read_rows("sources.csv")}
