@@ -76,15 +76,22 @@ class Limits(NamedTuple):
     middle: float  # median size of the error
 
 
+def ends(values: list[float]) -> tuple[float, float]:
+    """Return the least and the most of some values."""
+    return min(values), max(values)
+
+
 def limits() -> dict[str, Limits]:
     """Return the limits that were measured, by source."""
     found = {}
     for source, mine in by(scores(), "source").items():
-        set_to = [int(score.row["limit_w"]) / int(score.row["base_w"]) for score in mine]
-        spans = [
-            (min(span), max(span)) for span in (set_to, *zip(*((s.measured, s.predicted) for s in mine), strict=True))
-        ]
-        found[source] = Limits(len(mine), *spans, middle=line(source, mine).middle)
+        found[source] = Limits(
+            len(mine),
+            ends([int(score.row["limit_w"]) / int(score.row["base_w"]) for score in mine]),
+            measured=ends([score.measured for score in mine]),
+            predicted=ends([score.predicted for score in mine]),
+            middle=line(source, mine).middle,
+        )
     return found
 
 
