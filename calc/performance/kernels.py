@@ -80,7 +80,7 @@ class Kernels(DeviceLaws):
         self.known = dict[float, dict[Operation, float]]()
         host = host_link(accelerator)
         self.host_rate = host.bytes_per_s_one_way * copied_share(host)
-        self._seconds: dict[type, Callable[..., float]] = {
+        self.by_kind: dict[type, Callable[..., float]] = {  # the seconds of an operation
             Product: self.product,
             Experts: self.experts,
             Attention: self.attention,
@@ -93,7 +93,7 @@ class Kernels(DeviceLaws):
 
     def seconds(self, operation: Operation) -> float:
         """Return the seconds of one operation, on an otherwise idle device, without what an engine adds."""
-        return self._seconds[type(operation)](operation)
+        return self.by_kind[type(operation)](operation)
 
     def product(self, operation: Product) -> float:
         """Return the seconds of a matrix product."""
@@ -245,10 +245,10 @@ class Kernels(DeviceLaws):
         """Return the seconds of a message among a group of ranks."""
         if operation.ranks == 1:
             return 0.0
-        kind, group, ranks, is_own = operation.kind, operation.group, operation.ranks, self.is_own(operation)
-        key = kind, group, ranks, is_own
+        kind, group, ranks, small = operation.kind, operation.group, operation.ranks, self.is_small(operation)
+        key = kind, group, ranks, small
         if key not in self._messages:
-            self._messages[key] = self._message_law(kind, group, ranks, is_own=is_own)
+            self._messages[key] = self._message_law(kind, group, ranks, is_own=self.is_own(operation))
         law = self._messages[key]
         if law is None:
             joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
@@ -266,8 +266,11 @@ class Kernels(DeviceLaws):
         What is added up and not too large is, among ranks that reach each other. Tokens go to their experts as fast as
         by NCCL.
         """
-        small = operation.kind == ALL_REDUCE and operation.message_bytes <= self.own.sum_bytes
-        return small and self.joined_ranks(operation.group, operation.ranks).direct
+        return self.is_small(operation) and self.joined_ranks(operation.group, operation.ranks).direct
+
+    def is_small(self, operation: Collective) -> bool:
+        """Return whether a message is added up and small enough for an engine's own kernel."""
+        return operation.kind == ALL_REDUCE and operation.message_bytes <= self.own.sum_bytes
 
     def host_copy(self, operation: HostCopy) -> float:
         """Return the seconds of a copy between host and device."""
