@@ -97,25 +97,25 @@ def steady_state(passes: Passes, load: Load) -> State:
 
     The number of decoding sequences is the one with which waiting, prefill and decoding make up all requests in it.
     """
-    active = float(min(load.concurrency, load.slots))
-    found = state(passes, load, active)
+    active, known = float(min(load.concurrency, load.slots)), Known()
+    found = state(passes, load, active, known)
     if (more := held(found) - active) > 0.0:
 
         def excess(decoding: float) -> float:
-            return held(state(passes, load, decoding)) - active
+            return held(state(passes, load, decoding, known)) - active
 
         # Where prompts are cut, numbers leap as a sequence more decodes, and lines lead nowhere.
         lines = LINES if load.prompt_tokens <= (load.batched_tokens or load.prompt_tokens) else 0
-        beyond = by_lines(excess, active, at_0=-active, at_high=more, lines=lines)
+        beyond = by_lines(excess, active, at_0=-active, at_high=more, lines=lines, close=CLOSE)
         low, high = 0.0, active
         for _ in range(ROUNDS):
             middle = (low + high) / 2
             low, high = (low, middle) if beyond(middle) else (middle, high)
             if high - low < CLOSE * high:
                 break
-        found = state(passes, load, middle)
+        found = state(passes, load, middle, known)
     waiting = max(load.concurrency - active, 0.0) / found.requests_per_s
-    burst = bursts_s(passes, load, active)
+    burst = bursts_s(passes, load, active, known)
     first = found.first_s + waiting + burst + load.request_s
     return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
 
