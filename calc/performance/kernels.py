@@ -2,26 +2,18 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import NamedTuple
 
-from calc.catalog.records import Accelerator, KernelLaw
+from calc.catalog.records import Accelerator
 from calc.performance.collectives import ALL_REDUCE, ALL_TO_ALL, RING, SEND, step_count
 from calc.performance.device_laws import (
-    DECODE,
-    EXPERTS,
-    LATENT_DECODE,
-    LATENT_PREFILL,
-    MESSAGE,
     PLAIN,
     PLAIN_KERNELS,
     POINTWISE,
-    PREFILL,
-    PRODUCT,
     RECURRENCE,
     DeviceLaws,
 )
 from calc.performance.device_rates import matrix_rate
-from calc.performance.fabric import copied_share, host_link, joined
+from calc.performance.fabric import copied_share, host_link
 from calc.performance.kernel_laws import (
     TILE_HEADS,
     TILE_QUERIES,
@@ -60,13 +52,6 @@ FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX
 # Tokens up to which one kernel multiplies all experts in 16 bit, whatever their width: ggml_cuda_should_use_mmf.
 MOST_GROUPED = 128
 MACHINE = "machine"  # the ranks of a group that stand in one
-
-
-class Basis(NamedTuple):
-    """What stands behind the seconds of an operation."""
-
-    law: KernelLaw
-    kind: str  # measured on this device, on another of its generation, or carried over from another family
 
 
 class Kernels(DeviceLaws):
@@ -248,7 +233,7 @@ class Kernels(DeviceLaws):
         kind, group, ranks, small = operation.kind, operation.group, operation.ranks, self.is_small(operation)
         key = kind, group, ranks, small
         if key not in self._messages:
-            self._messages[key] = self._message_law(kind, group, ranks, is_own=self.is_own(operation))
+            self._messages[key] = self.message_law(kind, group, ranks, is_own=self.is_own(operation))
         law = self._messages[key]
         if law is None:
             joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
@@ -275,26 +260,6 @@ class Kernels(DeviceLaws):
     def host_copy(self, operation: HostCopy) -> float:
         """Return the seconds of a copy between host and device."""
         return operation.copied_bytes / self.host_rate
-
-    def basis(self, operation: Operation) -> Basis | None:
-        """Return what stands behind the seconds of an operation, None for messages and copies."""
-        kernel, is_own = getattr(operation, "kernel", PLAIN), True
-        if isinstance(operation, Attention):
-            many = operation.queries > MOST_DECODED
-            kinds = (LATENT_PREFILL, LATENT_DECODE) if operation.latent else (PREFILL, DECODE)
-            kind = kinds[0] if many else kinds[1]
-        elif isinstance(operation, HostCopy):
-            return None
-        elif isinstance(operation, Collective):
-            way = joined(self.accelerator, ranks=operation.ranks)
-            is_own = self.is_own(operation)
-            if self._message_law(operation.kind, operation.group, operation.ranks, is_own=is_own) is None:
-                return None
-            kind, kernel = MESSAGE, f"{operation.kind}/{way.kind}"
-        else:
-            kind = {Product: PRODUCT, Experts: EXPERTS, Recurrence: RECURRENCE}.get(type(operation), POINTWISE)
-        found = self._find(kind, kernel, is_own=is_own)
-        return Basis(found.law, found.kind)
 
 
 def kernels(accelerator: Accelerator, *, engine: str = "", own: OwnKernels = LIBRARIES) -> Kernels | None:
