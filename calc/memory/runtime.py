@@ -116,7 +116,7 @@ class Case(NamedTuple):
     def of(self, demand: Demand) -> "Case":
         """Return the same case with another number of sequences, as a search asks for it again and again."""
         budget = load_budget(demand=demand, load=self.load, layout=self.layout, alike=self.budget)
-        return Case(demand, self.layout, self.load, budget, *self[4:])
+        return self._replace(demand=demand, budget=budget)
 
     def once(self, name: Hashable, make: Callable[["Case"], T]) -> T:
         """Return what does not depend on the number of sequences, worked out once for all of them."""

@@ -58,7 +58,7 @@ def own_kernels(
     `classes` are what they may differ by, the narrowest first: a generation under another back
     end, a maker under it, a generation, a maker.
     """
-    return known_kernels(Same(values), attention, classes, triton, ranks)
+    return known_kernels(Same(values), attention, classes, triton=triton, ranks=ranks)
 
 
 @lru_cache(maxsize=512)  # a search asks for the same of each number of devices, and a reader who moves a slider

@@ -174,7 +174,16 @@ def schedule_of(
         captured = coefficient(values, CAPTURED, ("",), classes)
     else:
         captured = graph_sequences(values, accelerator, layout)
-    return known_schedule(Same(values), classes, weights, attention, triton, stepwise, states, captured)
+    return known_schedule(
+        Same(values),
+        classes,
+        weights,
+        attention=attention,
+        triton=triton,
+        stepwise=stepwise,
+        states=states,
+        captured=captured,
+    )
 
 
 @lru_cache(maxsize=512)  # a search asks for the same of each number of devices
