@@ -15,7 +15,14 @@ class Step(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """Return the step as the contract writes it."""
-        return self._asdict()
+        return {
+            "name": self.name,
+            "formula": self.formula,
+            "substituted": self.substituted,
+            "value": self.value,
+            "unit": self.unit,
+            "source": self.source,
+        }
 
 
 INFO, CAUTION, WRONG = "info", "caution", "wrong"

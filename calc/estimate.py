@@ -12,7 +12,7 @@ from calc.errors import Scenario, ScenarioError, read_whole
 from calc.memory.budget import Demand
 from calc.memory.published_formats import is_eight_bit
 from calc.memory.working import sum_step
-from calc.planning.bare_report import Answer, bare, bare_fit, bare_parts, bare_totals
+from calc.planning.bare_report import bare, bare_fit, bare_parts, bare_totals
 from calc.planning.chance import chance_in, is_sure
 from calc.planning.refusals import refusal
 from calc.planning.support import Runs, refused, what_runs
@@ -71,13 +71,7 @@ def report_on(
 ) -> Report:
     """Return the report on a scenario of inference that was read, under its engine on its devices."""
     asked, accelerator, layout = question.asked, question.accelerator, question.layout
-    works = Runs(None, ())
-    if serving is not None:
-        works = runs_of(question)
-        timed = speed and works.runs is not False
-        found = under_engine(serving, question, counted=speed or working, timed=timed, working=working)
-    else:
-        found = without_engine(bare(question.demand, layout, accelerator, most=question.most))
+    works, found = find(question, serving, speed=speed, working=working)
     fill_in(question, found, by_engine=serving is not None)
     priced = None if question.devices else accelerator  # a price is that of one kind
     used = asked.pools.devices if asked.pools else layout.devices
@@ -112,6 +106,16 @@ def report_on(
         "warnings": [warning.as_dict() for warning in risks],
         "catalog": catalog().version,
     }
+
+
+def find(question: Question, serving: "Serving | None", *, speed: bool, working: bool) -> tuple[Runs, Found]:
+    """Return whether a scenario runs, and what it needs: under its engine, or by the mathematics alone."""
+    if serving is None:
+        answer = bare(question.demand, question.layout, question.accelerator, most=question.most)
+        return Runs(None, ()), Found(answer.demand, bare_parts(answer), {**bare_totals(answer), **bare_fit(answer)})
+    works = runs_of(question)
+    timed = speed and works.runs is not False
+    return works, under_engine(serving, question, counted=speed or working, timed=timed, working=working)
 
 
 def fill_in(question: Question, found: Found, *, by_engine: bool) -> None:
@@ -225,19 +229,16 @@ def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
     """
     changed = {**scenario, **repair.change}
     try:
-        report = estimate(changed, repairs=False, speed=False, working=False)
+        question = read_whole(read_question, changed, STAND_INS)
+        works, found = find(question, question.serving(), speed=False, working=False)
     except ScenarioError:
         return None
-    memory = report["memory"]
-    assert isinstance(memory, dict)
-    if not memory["fits"] or report["runs"] is False:
+    if not found.memory["fits"] or works.runs is False:
         return None
-    return repair._replace(headroom_bytes=memory["headroom_bytes"], sure=is_sure(memory))
-
-
-def without_engine(answer: Answer) -> Found:
-    """Return what the mathematics alone needs."""
-    return Found(answer.demand, bare_parts(answer), {**bare_totals(answer), **bare_fit(answer)})
+    memory = memory_of(found)
+    room = memory["headroom_bytes"]
+    assert isinstance(room, int)
+    return repair._replace(headroom_bytes=room, sure=is_sure(memory))
 
 
 def under_engine(serving: "Serving", question: Question, *, counted: bool, timed: bool, working: bool) -> Found:

@@ -50,6 +50,7 @@ HOSTED_BEFORE = re.compile(
 )
 HOSTED_END = re.compile(r"-v?\d:\d$")
 HOSTED_POINT = re.compile(r"(?<=\d)p(?=\d)|(?<![\d.]\d)(?<=\d)-(?=\d(-|$))")
+MARKS = "-", "_", "."  # before the last word of a name
 USUAL_FILE = "q4_k_m"  # what llama.cpp takes of a repository when nothing is said (-hf)
 
 
@@ -202,7 +203,7 @@ def says_use(used: str, beside: str) -> bool:
 def without_end(bare: str, ends: Iterable[str]) -> str:
     """Return a name without the last word that is of its conversion; the same where there is none."""
     for end in ends:
-        for mark in "-_.":
+        for mark in MARKS:
             if bare.endswith(mark + end):
                 return bare.removesuffix(mark + end)
     return BESIDE.sub("", bare)
@@ -234,7 +235,7 @@ def said(name: str, formats: Mapping[str, str]) -> tuple[object, str]:
     while bare != known and not bare.endswith("-unquantized"):  # weights trained for a format and not stored in it
         known = bare
         for end in ends:
-            if re.search(rf"[-_.]{re.escape(end)}$", bare):
+            if bare.endswith(end) and bare[: -len(end)].endswith(MARKS):
                 of_owner = formats.get(f"{owner}/{end}", formats[end])  # makers have their own under a usual end
                 return of_owner, f"-{end}"
         bare = EDITED.sub("", BESIDE.sub("", bare))

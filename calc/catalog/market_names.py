@@ -6,7 +6,7 @@ words of the entries' names: a word that is none of form, size or remark names t
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.catalog.entries import DROPPED_WORDS, lookup_names
@@ -28,6 +28,7 @@ COMPUTER = re.compile(
     r"\bmac\s?book\s+(pro|air)\b|\bmb[ap]\b|\bmac\s+(studio|mini|pro)\b|\bi?mac\b"
 )  # what holds a chip
 FAMILIES = ("rtx", "gtx", "rx")  # often left out before a number
+MOST_REMEMBERED = 256  # names that a scenario gives, which are asked of again with each change of another field
 NEAR = 0.03  # sizes that agree: 79.18 GiB of a card of 80
 
 
@@ -79,6 +80,7 @@ def form_of(word: str) -> tuple[str, bool]:
     return (found.group(1) or word) if found else "", bool(SAID_BESIDE.fullmatch(word))
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def count_in(name: str) -> int | None:
     """Return the number of devices that a name begins or ends with, None where it has none.
 
@@ -88,6 +90,7 @@ def count_in(name: str) -> int | None:
     return numbers_in(of_device(REMARK.sub(" ", name)))[0] or None
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def cores_in(name: str) -> int | None:
     """Return the GPU cores that a name gives, None where it gives none.
 

@@ -32,6 +32,7 @@ class Names:
         self.leading: dict[str, Mapping[str, str]] = {}  # by kind, as soon as a name is asked for
         self.derived: dict[str, object] = {}  # what later layers made of the records, to be dropped with them
         self.readings: dict[str, Reading | None] = {}  # of market names
+        self.led: dict[tuple[str, str], str | None] = {}  # ids by kind and name, of names that are no ids
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Return what a later layer makes of the records under a name of its own, made once for the catalogue."""
@@ -55,6 +56,13 @@ class Names:
         """Return the id that `name` leads to, None where it leads to no entry."""
         if name in self._tables[kind]:
             return name
+        if (kind, name) not in self.led:
+            if len(self.led) >= MOST_READ:
+                self.led.clear()
+            self.led[kind, name] = self._lead(kind, name)
+        return self.led[kind, name]
+
+    def _lead(self, kind: str, name: str) -> str | None:
         if kind not in self.leading:
             self.leading[kind] = leading(self._tables[kind])
         names = self.leading[kind]
@@ -91,6 +99,7 @@ class Names:
             models[entry_id] = models[entry_id] | fields
         if found:
             self.leading.pop("models", None)
+            self.led.clear()
             for derived in ("model_names", "bare_names"):
                 self.__dict__.pop(derived, None)
         return bool(found)

@@ -1,9 +1,10 @@
 """What a line says as fields of its question: an amount means another field where a model is trained."""
 
 from calc.lines.asking import MONEY, TIMES, TRAINED
+from calc.lines.chips import Chip
 from calc.lines.layout import DEGREES, take_layout, take_link
 from calc.lines.quantities import Quantity
-from calc.lines.reader import Chip, Reader
+from calc.lines.reader import Reader
 from calc.planning.usual_engine import format_within
 from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture

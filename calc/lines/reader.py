@@ -1,10 +1,10 @@
 """The reader of a line: its names and quantities as fields, the kind of its question, and what no field takes."""
 
 import re
-from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.model_names import SIZE, words_of
+from calc.lines.chips import Chip, Chips
 from calc.lines.device_names import NEAR, Count, Name
 from calc.lines.drafting import read_draft
 from calc.lines.host import OF_CARDS, read_alone, read_bare, read_host, read_placed, read_processor
@@ -21,7 +21,7 @@ from calc.lines.own_device import (
     of_size,
     other_kind,
 )
-from calc.lines.quantities import MEMORY, OF_ALL, Quantity, quantities
+from calc.lines.quantities import MEMORY, OF_ALL, quantities
 from calc.lines.wording import (
     APPLE,
     BOUGHT,
@@ -39,28 +39,15 @@ from calc.lines.wording import (
 )
 from calc.planning.fit import in_one_machine
 from calc.scenario.fields import HOST_ENGINE
-from calc.scenario.model import known_architecture
 from calc.units import GIB
 
 
-class Chip(NamedTuple):
-    """A part of a line that was understood: the field that it gives, its value, and what else it may mean."""
-
-    start: int
-    end: int
-    field: str
-    value: object
-    others: tuple[str, ...] = ()
-
-
-class Reader:
+class Reader(Chips):
     """Reads a line part by part; what no field takes at the end is given back, and said."""
 
     def __init__(self, text: object, facts: Catalog) -> None:
-        self.line, self.facts, self.names = Line(text), facts, names_of(facts)
-        self.chips: list[Chip] = []
-        self.missing: list[str] = []
-        self.taken: dict[str, object] = {}
+        super().__init__(Line(text), facts)
+        self.names = names_of(facts)
         self.of_another = self.of_memory = False
         self.chips += [Chip(start, end, field, value) for start, end, field, value in read_placed(self.line)]
         self.alone = read_alone(self.line)  # the processor of the host, without a device
@@ -80,41 +67,6 @@ class Reader:
         self.read_program("frameworks", "framework")
         self.leave_unknown()
         self.count_nodes()
-
-    def add(self, part: Name | Quantity | Count, field: str, value: object, others: tuple[str, ...] = ()) -> None:
-        """Note that a part gives a field its value."""
-        self.chips.append(Chip(part.start, part.end, field, value, others=others))
-
-    def value(self, field: str) -> object:
-        """Return what the line gives a field, None for nothing."""
-        return next((chip.value for chip in self.chips if chip.field == field), None)
-
-    def number(self, field: str) -> float | None:
-        """Return the number that the line gives a field, None for nothing."""
-        value = self.value(field)
-        assert value is None or isinstance(value, int | float)
-        return value
-
-    def count(self, field: str) -> int | None:
-        """Return the whole number that the line gives a field, None for nothing."""
-        value = self.value(field)
-        assert value is None or isinstance(value, int)
-        return value
-
-    def host_memory(self) -> int | None:
-        """Return the GiB of the host's memory: those said, or the most that its processor is sold with, soldered."""
-        said, processor = self.count("host_memory"), self.value("processor")
-        most = self.facts.processor(str(processor)).memory_most if said is None and processor else None
-        return most // GIB if most else said
-
-    def writes(self) -> bool:
-        """Return whether the line names a model that writes text."""
-        model = self.value("model")
-        return model is not None and known_architecture(self.facts, str(model)).writes
-
-    def place(self, field: str) -> int:
-        """Return where a field is said."""
-        return next((chip.start for chip in self.chips if chip.field == field), -1)
 
     def read_names_of_formats(self) -> None:
         """Read a repository, which may say a number format, the cache's format, and that of the weights."""
@@ -330,9 +282,3 @@ class Reader:
             if chip.field == "accelerator":
                 memory = round((self.facts.accelerator(str(chip.value)).quantity("memory") or 0) / GIB)
                 self.chips[place] = chip._replace(field="card_memory", value=memory, others=())
-
-    def give_back(self, chip: Chip) -> None:
-        """Note that a part is not understood after all."""
-        if chip in self.chips:
-            self.chips.remove(chip)
-        self.line.release(chip.start, chip.end)

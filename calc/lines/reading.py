@@ -1,9 +1,7 @@
 """Reading a line: the scenario or the planner's question that it makes, and what is not understood."""
 
-import re
 from typing import Any
 
-from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.catalog.choices import SEGMENTS
 from calc.lines.asking import OF_A_RUN, TIMES, TRAINED, asks
@@ -12,32 +10,26 @@ from calc.lines.layout import layout
 from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.lines.speeds import THROUGHPUT
+from calc.lines.training import finished, trainable, trained
 from calc.lines.wording import BEST, CARDS, PURPOSE
 from calc.planner.question import MOST_DEVICES
-from calc.scenario.fields import USUAL, USUAL_FRAMEWORK
+from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
 from calc.units import GIB
 
 CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as the forms do
-SEQUENCE = 2048  # tokens of each that is tuned on
-MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on
 SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
 OF_DEVICES = ("power", "prices", "cards")  # which facts answer, and no scenario
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
 SHOWN = ("text_only", "videos")  # what a model that sees is shown
 HOURS_A_MONTH = 730
-RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
-TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
 READ_PER_S = 10  # tokens that a quick reader reads
 OF_CARDS = ("pcie", "power_limit")
 DEPLOYED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", "engine", "sequences", *SHOWN)
 WHOLE = ("soc",)  # of these are whole computers, and no cards
 AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
 IN_A_MACHINE = {True: 2, False: 8}  # devices that are bought for one's own computer, and that are rented
-TOKENS_EACH = 20  # of a parameter
-TUNED_ON = 10_000_000  # tokens
-FEWEST_OF_A_STAGE = 4  # micro-batches
 
 
 def read_single(text: object) -> dict[str, Any]:
@@ -86,14 +78,9 @@ def read_single(text: object) -> dict[str, Any]:
     }
 
 
-def said(reader: Reader, fields: tuple[str, ...]) -> dict[str, object]:
-    """Return the fields of these names that a line gives."""
-    return {name: value for name in fields if (value := reader.value(name)) is not None}
-
-
 def lengths(reader: Reader) -> dict[str, object]:
     """Return the lengths that a line gives; where it gives none, those of the forms, as far as the model goes."""
-    found = said(reader, LENGTHS)
+    found = reader.said(LENGTHS)
     if not found:
         model = reader.value("model")
         known = (known_architecture(reader.facts, str(model)), reader.facts.model(str(model))) if model else ()
@@ -104,9 +91,9 @@ def lengths(reader: Reader) -> dict[str, object]:
 
 def served(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of inference that a line makes."""
-    scenario = said(reader, DEPLOYED) | placed(reader) | host(reader) | layout(reader) | beside(reader) | unlike(reader)
+    scenario = reader.said(DEPLOYED) | placed(reader) | host(reader) | layout(reader) | beside(reader) | unlike(reader)
     if kind == "cache":
-        return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
+        return reader.said(("model", "kv_cache", "sequences")) | lengths(reader)
     if isinstance(scenario.get("accelerator"), list):  # which llama.cpp alone divides, and of which each has its slot
         scenario.setdefault("engine", ON_PROCESSORS)
         for name in OF_CARDS:
@@ -116,10 +103,10 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
     if "engine" not in scenario:
         reader.taken["engine"] = scenario["engine"] = USUAL
     if kind in TIMED:
-        arrivals = said(reader, ("requests_per_s",))
+        arrivals = reader.said(("requests_per_s",))
         if kind == "speed" and not arrivals and keeps_busy(reader):
             reader.taken["sequences"] = scenario["sequences"] = "max"
-        return scenario | said(reader, LENGTHS) | ({"arrivals": arrivals} if arrivals else {})
+        return scenario | reader.said(LENGTHS) | ({"arrivals": arrivals} if arrivals else {})
     return scenario | lengths(reader)
 
 
@@ -131,7 +118,7 @@ def keeps_busy(reader: Reader) -> bool:
 
 def placed(reader: Reader) -> dict[str, object]:
     """Return what a line leaves in the host's memory; more layers on devices than there are leave nothing there."""
-    found = said(reader, ("gpu_layers", "experts_on_host"))
+    found = reader.said(("gpu_layers", "experts_on_host"))
     layers = known_architecture(reader.facts, str(reader.value("model"))).layer_count
     return {name: value for name, value in found.items() if not isinstance(value, int) or value < layers}
 
@@ -141,18 +128,18 @@ def unlike(reader: Reader) -> dict[str, object]:
     if (other := reader.value("other_accelerator")) is None:
         return {}
     counts = [reader.count(name) or 1 for name in ("accelerators", "other_accelerators")]
-    pairs, slot = zip((reader.value("accelerator"), other), counts, strict=True), said(reader, ("pcie",))
+    pairs, slot = zip((reader.value("accelerator"), other), counts, strict=True), reader.said(("pcie",))
     listed = [{"id": device, "count": count, **slot} for device, count in pairs]
     return {"accelerator": listed, "accelerators": sum(counts)}
 
 
 def beside(reader: Reader) -> dict[str, object]:
     """Return what a line says of bits that no format has, of shares, of adapters, and of what drafts tokens."""
-    found = said(reader, ("memory_fraction", "prefix_hit_rate", "sequence_slots"))
+    found = reader.said(("memory_fraction", "prefix_hit_rate", "sequence_slots"))
     if (bits := reader.value("bits_per_weight")) is not None and reader.value("weights") is None:
         found["weights"] = {"bits_per_weight": bits}
     if (adapters := reader.value("adapters")) is not None:
-        found["adapters_served"] = {"count": adapters, **said(reader, ("rank",))}
+        found["adapters_served"] = {"count": adapters, **reader.said(("rank",))}
     if (draft := reader.value("draft")) is not None:
         found["speculation"] = {"method": "draft", "model": draft}
     elif (method := reader.value("speculation")) is not None:
@@ -162,7 +149,7 @@ def beside(reader: Reader) -> dict[str, object]:
 
 def host(reader: Reader) -> dict[str, object]:
     """Return what a line says of the host."""
-    found = said(reader, ("processor",))
+    found = reader.said(("processor",))
     if (memory := reader.host_memory()) is not None:
         found["memory"] = memory * GIB
         if reader.value("host_memory") is None:
@@ -170,76 +157,14 @@ def host(reader: Reader) -> dict[str, object]:
     return {"host": found} if found else {}
 
 
-def trained(reader: Reader, kind: str) -> dict[str, object]:
-    """Return the scenario of training that a line makes."""
-    names = ("model", "accelerator", "accelerators", "framework", "method", "precision", "base_weights", "optimizer")
-    scenario = {"workload": "training", **said(reader, names), **layout(reader)}
-    scenario |= said(reader, ("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
-    tokens = reader.number("training_tokens")
-    anew = is_anew(reader) if tokens is None else tokens >= MANY
-    several = ((reader.count("accelerators") or 1) > 1 or kind == "trained_on") and "parallelism" not in scenario
-    usual: dict[str, object] = {
-        # What only reads is small.
-        "method": "full" if (kind == "duration" and anew) or not reader.writes() else "qlora",
-        "checkpointing": "full",
-        **({"sharding": "zero-3"} if several else {}),
-        **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
-    }
-    if (stages := reader.count("pipeline") or 1) > 1:  # of which fewer would leave stages idle (GPipe, section 2.3)
-        usual["gradient_accumulation"] = FEWEST_OF_A_STAGE * stages
-    for name, value in usual.items():
-        if name not in scenario:
-            reader.taken[name] = scenario[name] = value
-    if kind == "duration" or reader.value("samples"):
-        read_data(reader, scenario, anew=anew)
-    if offload := reader.value("offload"):
-        shared = offload == "all" and scenario.get("sharding") == "zero-3"  # without it no parameters can be
-        scenario["offload"] = ["optimizer", "parameters"] if shared else ["optimizer"]
-    if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
-        scenario["lora"] = {"rank": rank}
-    return scenario
-
-
-def of_each(reader: Reader) -> int:
-    """Return the tokens of each sequence that is tuned on: as many as usual, as far as the model goes."""
-    longest = reader.facts.model(str(reader.value("model"))).context_tokens
-    return min(SEQUENCE, longest or SEQUENCE)
-
-
-def is_anew(reader: Reader) -> bool:
-    """Return whether a model is trained from the start, as far as a line says."""
-    return not (TUNES.search(reader.line.small) or reader.value("method") in ("lora", "qlora"))
-
-
-def read_data(reader: Reader, scenario: dict[str, object], *, anew: bool) -> None:
-    """Take the tokens of a run: those that are said, or samples as long as a sequence, as often as they are read.
-
-    Where a line says nothing of them, a model that is trained anew has as many as serve it best for what they cost
-    (Hoffmann et al. 2022, table 3), and one that is tuned has those of the form.
-    """
-    samples, stated, epochs = (reader.count(name) for name in ("samples", "training_tokens", "epochs"))
-    if samples is not None:
-        each = reader.count("sequence_tokens") or of_each(reader)
-        scenario.setdefault("sequence_tokens", each)
-        tokens = samples * each
-    elif stated is not None:
-        tokens = stated
-        if not epochs or epochs == 1:
-            return
-    else:
-        size = parameters_total(known_architecture(reader.facts, str(reader.value("model"))))
-        tokens = TOKENS_EACH * size if anew else TUNED_ON
-    reader.taken["training_tokens"] = scenario["training_tokens"] = tokens * (epochs or 1)
-
-
 def planned(reader: Reader, kind: str) -> dict[str, object]:
     """Return the question of the planner that a line makes."""
     question: dict[str, object] = {
         "want": kind,
-        **said(reader, ("model", "models", "weights", "kv_cache", "engine", *SHOWN)),
+        **reader.said(("model", "models", "weights", "kv_cache", "engine", *SHOWN)),
     }
     if kind == "models":
-        question["have"] = said(reader, ("accelerator", "accelerators")) | host(reader) | unlike(reader)
+        question["have"] = reader.said(("accelerator", "accelerators")) | host(reader) | unlike(reader)
     question.setdefault("weights", "any")
     if "model" not in question:  # the answer says that models are not ranked by what they are for
         for match in reader.line.found(PURPOSE):
@@ -263,27 +188,6 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
             reader.taken["tokens_per_s_each"] = wanted["tokens_per_s_each"] = READ_PER_S
         question["limits"] = kept
     return question | lengths(reader)
-
-
-def finished(reader: Reader) -> dict[str, object]:
-    """Return the question of the planner after devices that end a training run, in time or for the least money."""
-    question = {"want": "hardware", "workload": "training", **said(reader, RUN), "need": said(reader, ("days",))}
-    anew = is_anew(reader)
-    if anew and "method" not in question:
-        reader.taken["method"] = question["method"] = "full"
-    read_data(reader, question, anew=anew)
-    device = reader.value("accelerator")
-    question["limits"] = {"devices": MOST_DEVICES, **({"accelerators": [device]} if device else {})}
-    return {**question, "rank_by": "devices" if device else "cost"}
-
-
-def trainable(reader: Reader) -> dict[str, object]:
-    """Return the question of the planner after the largest model that devices train."""
-    have = {"accelerators": 1, **said(reader, ("accelerator", "accelerators"))}
-    asked = said(reader, ("method", "framework", "precision", "optimizer", "sharding", "sequence_tokens"))
-    if "framework" not in asked:
-        reader.taken["framework"] = asked["framework"] = USUAL_FRAMEWORK
-    return {"want": "limit", "of": "model", "models": "any", "workload": "training", "have": have, **asked}
 
 
 def limits(reader: Reader) -> dict[str, object]:

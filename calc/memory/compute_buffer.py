@@ -33,12 +33,19 @@ class Slots(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What is alive at once: elements in FP32 for each token of a micro-batch, and bytes beside them."""
+    """What is alive at once: elements in FP32 for each token of a micro-batch, and what stands beside them."""
 
     id: str
     label: str
     elements: int
-    rest: int
+    half_masks: int = 2  # halves of the masks' bytes: 2 are the masks themselves
+    logits: int = 0  # bytes of a position whose logits are wanted
+    cell: int = 0  # bytes of a cell that is unpacked
+    state: int = 0  # bytes of a slot's states
+
+    def rest(self, seen: int, outputs: int, cells: int, slots: int) -> int:
+        """Return the bytes beside, with masks of `seen` bytes and so many positions, cells and slots."""
+        return self.half_masks * seen // 2 + outputs * self.logits + cells * self.cell + slots * self.state
 
 
 def server_slots(case: Case) -> Slots:
@@ -70,19 +77,23 @@ def compute_buffer(case: Case, slots: Slots) -> Amount:
     eager = case.attention == EAGER
     by_slot = bool(case.engine.values["outputs_by_slot"])
     seen = masks(case, slots, tokens, FP16_BYTES if by_slot and not eager else FP32_BYTES)
-    moments = reserved_moments(case, slots, tokens, seen) if by_slot else unreserved_moments(case, seen)
-    widest = max(moments, key=lambda moment: tokens * moment.elements * FP32_BYTES + moment.rest)
+    outputs = tokens if case.demand.all_logits else min(slots.sequences, tokens)
+    cells = stream_cells(slots) * slots.streams
+    moments = case.once("moments", reserved_moments if by_slot else unreserved_moments)
+    rests = [moment.rest(seen, outputs, cells, slots.sequences) for moment in moments]
+    found = zip(moments, rests, strict=True)
+    widest, rest = max(found, key=lambda pair: tokens * pair[0].elements * FP32_BYTES + pair[1])
     inputs = 0
     if case.layout.pipeline > 1 and not case.placement.on_host:
         inputs = (COPIES - 1) * seen + COPIES * tokens * case.stage.architecture.hidden_size * FP32_BYTES
     return Amount(
         id=widest.id,
         label=f"Compute buffer: {widest.label}",
-        bytes=tokens * widest.elements * FP32_BYTES + widest.rest + inputs,
+        bytes=tokens * widest.elements * FP32_BYTES + rest + inputs,
         scope=ALLOCATED,
         formula=r"u \cdot w \cdot 4 + M_{\text{masks, scores, logits}} + M_{\text{copies}}",
         template="{} × {} × 4 + {} + {}",
-        numbers=(tokens, widest.elements, widest.rest, inputs),
+        numbers=(tokens, widest.elements, rest, inputs),
         source=case.engine.source,
     )
 
@@ -115,37 +126,27 @@ def windows(case: Case) -> set[int | None]:
     return {cache.window_tokens for kind, _ in case.stage.kind_counts() for cache in kind.caches}
 
 
-def reserved_moments(case: Case, slots: Slots, tokens: int, seen: int) -> list[Moment]:
-    """Return the moments of builds that reserve logits of the slots alone."""
-    always, layers = case.once("alive", alive)
-    outputs = tokens if case.demand.all_logits else min(slots.sequences, tokens)
-    found = [Moment("logits", "logits", always, seen + outputs * head(case) * FP32_BYTES)]
-    for kind, mlp, attended in layers:
-        found.append(Moment("activations", "MLP", always + mlp, seen))
-        if kind.attention is not None and case.attention == EAGER:
-            found.append(eager_moment(kind, kind.attention, case, seen))
-        elif kind.attention is not None:
-            found.append(Moment("activations", "attention", always + attended, seen + unpacked(kind, case, slots)))
-        if kind.recurrence is not None:
-            states = sum(past_elements(state, case.layout.tensor) for state in kind.states) * slots.sequences
-            elements = always + -(-kind.recurrence.width // case.layout.tensor)
-            found.append(Moment("activations", "recurrence", elements, seen + 2 * states * FP32_BYTES))
-    return found
-
-
-def alive(case: Case) -> tuple[int, list[tuple[Layer, int, int]]]:
-    """Return the elements of a token that are alive all the time, and of each kind of layer those of MLP and attention.
+def reserved_moments(case: Case) -> list[Moment]:
+    """Return the moments of builds that reserve logits of the slots alone.
 
     Four tensors of the hidden size are always alive: the copy of the input, the stream, and what stood before and after
     a norm. So are the tokens' embeddings for each layer, as they come and in the order of layers.
     """
     always = 4 * case.stage.architecture.hidden_size
     always += sum(2 * table.shape[1] for table in case.stage.architecture.embeddings if table.name in LAYER_TABLES)
-    layers = [
-        (kind, mlp_elements(kind, case), attention_elements(kind, kind.attention, case) if kind.attention else 0)
-        for kind, _ in case.stage.kind_counts()
-    ]
-    return always, layers
+    found = [Moment("logits", "logits", always, logits=head(case) * FP32_BYTES)]
+    for kind, _ in case.stage.kind_counts():
+        found.append(Moment("activations", "MLP", always + mlp_elements(kind, case)))
+        if kind.attention is not None and case.attention == EAGER:
+            found.append(eager_moment(kind, kind.attention, case))
+        elif kind.attention is not None:
+            elements = always + attention_elements(kind, kind.attention, case)
+            found.append(Moment("activations", "attention", elements, cell=unpacked_bytes(kind, case)))
+        if kind.recurrence is not None:
+            states = sum(past_elements(state, case.layout.tensor) for state in kind.states)
+            elements = always + -(-kind.recurrence.width // case.layout.tensor)
+            found.append(Moment("activations", "recurrence", elements, state=2 * states * FP32_BYTES))
+    return found
 
 
 def head(case: Case) -> int:
@@ -189,17 +190,17 @@ def attention_elements(kind: Layer, attention: Attention, case: Case) -> int:
     return 2 * projected(kind, attention, case) + (keys if keys > case.stage.architecture.hidden_size else 0)
 
 
-def eager_moment(kind: Layer, attention: Attention, case: Case, seen: int) -> Moment:
+def eager_moment(kind: Layer, attention: Attention, case: Case) -> Moment:
     """Return the moment of a layer whose scores are stored, in FP32."""
     tensor = case.layout.tensor
     heads, own = local_heads(attention.heads, tensor), local_heads(attention.kv_heads, tensor)
     elements = 2 * case.stage.architecture.hidden_size + projected(kind, attention, case)
     elements += 2 * (heads + own) * attention.head_dim
-    return Moment("activations", "attention", elements, (1 + heads) * seen)
+    return Moment("activations", "attention", elements, half_masks=2 * (1 + heads))
 
 
-def unpacked(kind: Layer, case: Case, slots: Slots) -> int:
-    """Return the keys and values of a layer in FP16, where a cache of another format is unpacked for a prompt.
+def unpacked_bytes(kind: Layer, case: Case) -> int:
+    """Return a cell's keys and values of a layer in FP16, where a cache of another format is unpacked for a prompt.
 
     Source: llama.cpp, ggml/src/ggml-cuda/fattn-common.cuh.
     """
@@ -208,16 +209,15 @@ def unpacked(kind: Layer, case: Case, slots: Slots) -> int:
     device = None if case.placement.alone else case.accelerator
     if not sides or device is None or device.vendor not in CUDA_VENDORS:
         return 0
-    cells = stream_cells(slots) * slots.streams
     return sum(
-        cells * local_heads(cache.heads, case.layout.tensor) * getattr(cache, side) * FP16_BYTES
+        local_heads(cache.heads, case.layout.tensor) * getattr(cache, side) * FP16_BYTES
         for cache in kind.caches
         if cache.window_tokens is None and cache.fixed_tokens is None
         for side in sides
     )
 
 
-def unreserved_moments(case: Case, seen: int) -> list[Moment]:
+def unreserved_moments(case: Case) -> list[Moment]:
     """Return the moments of builds that reserve logits of a whole micro-batch, and have masks in FP32.
 
     With attention in tiles the mask is cast to FP16 beside it. The gate of an MLP is opened in place.
@@ -226,9 +226,9 @@ def unreserved_moments(case: Case, seen: int) -> list[Moment]:
     kinds = [kind for kind, _ in case.stage.kind_counts()]
     width = max((-(-kind.mlp_width // tensor) for kind in kinds), default=0)
     heads = max((local_heads(kind.attention.heads, tensor) for kind in kinds if kind.attention), default=0)
-    scores = heads * seen if case.attention == EAGER else seen // 2
+    beside = 2 * heads if case.attention == EAGER else 1
     return [
-        Moment("logits", "logits", head(case) + hidden if head(case) else 0, 0),
-        Moment("activations", "MLP", 2 * hidden + 2 * width, seen),
-        Moment("activations", "attention", 4 * hidden, seen + scores),
+        Moment("logits", "logits", head(case) + hidden if head(case) else 0, half_masks=0),
+        Moment("activations", "MLP", 2 * hidden + 2 * width),
+        Moment("activations", "attention", 4 * hidden, half_masks=2 + beside),
     ]

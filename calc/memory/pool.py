@@ -13,11 +13,13 @@ def with_pool(
     formula: str,
     template: str,
     room: int = 0,
+    sequences: int = 0,
 ) -> Runtime:
     """Return the runtime of an engine that sets a pool aside, with the part of it that the sequences leave free.
 
     Where the share does not hold the demand, the device is short of what it takes to have a share that does. `room` is
-    the pool that holds the caches, where parts of it stand apart and one is full before the others.
+    the pool that holds the caches, where parts of it stand apart and one is full before the others; `sequences` are
+    those that the engine is started for.
     """
     cache = total([amount for amount in amounts if amount.id in CACHES])
     if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
@@ -41,7 +43,7 @@ def with_pool(
     needed = fixed + max(cache, room)
     if limit is not None and needed > limit:
         amounts.append(outside_share(case, total(amounts), needed, limit))
-    return Runtime(tuple(amounts), case.visible, limit, needed, pool=pool)
+    return Runtime(tuple(amounts), case.visible, limit, needed, pool=pool, sequences=sequences)
 
 
 def outside_share(case: Case, device: int, needed: int, limit: int) -> Amount:

@@ -6,7 +6,7 @@ engine's code sets, or that measurements gave, are coefficients of its entry in 
 
 from collections.abc import Callable, Hashable, Iterable
 from operator import attrgetter
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine
@@ -111,7 +111,7 @@ class Case(NamedTuple):
     slots: int | None  # sequences that it is set up for; None: the engine's own number
     placement: Placement
     correction: float  # by which a reader has measured other than is computed what the engine takes for itself
-    known: dict[Hashable, object]  # what `once` was asked for
+    known: dict[Hashable, Any]  # what `once` was asked for
 
     def of(self, demand: Demand) -> "Case":
         """Return the same case with another number of sequences, as a search asks for it again and again."""
@@ -122,7 +122,8 @@ class Case(NamedTuple):
         """Return what does not depend on the number of sequences, worked out once for all of them."""
         if name not in self.known:
             self.known[name] = make(self)
-        return cast(T, self.known[name])
+        found: T = self.known[name]
+        return found
 
     @property
     def stage(self) -> Stage:

@@ -67,16 +67,16 @@ def around_products(operations: Pass, schedule: Schedule) -> Pass:
     for item in operations:
         product = item.operation
         if isinstance(product, Product):
-            own = schedule.product(product.kernel)
+            own = schedule.found.get(product.kernel) or schedule.product(product.kernel)
             if own.unpack_rows and product.m >= own.unpack_rows:
                 plain = UNPACKED_BYTES * product.n * product.k
                 cycles = own.unpack_cycles * product.n * product.k
                 unpacked = Copy("Weights unpacked", product.weight_bytes + plain, own.launches, cycles)
                 found.append(Counted(unpacked, item.times))
                 product = product._replace(kernel=PLAIN, weight_bytes=plain)
+                item = Counted(product, item.times)
             if schedule.converted_bytes and product.kernel == PLAIN and product.m > FEW_ROWS:
                 size = schedule.converted_bytes * product.m * (product.n + product.k)
                 found.append(Counted(Copy("Operand and result converted", size, 2.0), item.times))
-            item = Counted(product, item.times)
         found.append(item)
     return tuple(found)

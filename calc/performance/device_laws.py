@@ -107,7 +107,7 @@ class DeviceLaws:
         products, experts = self._products.get(PLAIN), self._experts.get(PLAIN)
         return max((products or self._product_law(PLAIN)).rate, (experts or self._experts_law(PLAIN)).rate)
 
-    def _find(self, kind: str, kernel: str, *, is_own: bool = True) -> Found:
+    def find(self, kind: str, kernel: str, *, is_own: bool = True) -> Found:
         """Return the nearest law: of this family, else of those that it is like; of the kernel, else of a plain one.
 
         `is_own` says whether an engine's own is asked for where there is one, or a library's.
@@ -154,13 +154,13 @@ class DeviceLaws:
         return self.bandwidth * found.law.values["memory_share"] * found.memory_factor
 
     def _product_law(self, kernel: str) -> ProductLaw:
-        law = self._as_product(self._find(PRODUCT, kernel))
+        law = self._as_product(self.find(PRODUCT, kernel))
         if self.in_integers(kernel):
             law = law._replace(rate=self.own_rate(kernel))
         return self._products.setdefault(kernel, law)
 
     def _experts_law(self, kernel: str) -> ExpertsLaw:
-        found = self._find(EXPERTS, kernel)
+        found = self.find(EXPERTS, kernel)
         if kernel in self.own.triton:
             triton = kernel_laws().get((EXPERTS, f"{kernel}{TRITONS}", found.law.family, self.engine))
             found = found._replace(law=triton or found.law)
@@ -171,21 +171,21 @@ class DeviceLaws:
 
     def _prefill_law(self, latent: bool, kernel: str) -> PrefillLaw:
         kind = LATENT_PREFILL if latent else PREFILL
-        return self._prefills.setdefault((latent, kernel), self._as_prefill(self._find(kind, kernel)))
+        return self._prefills.setdefault((latent, kernel), self._as_prefill(self.find(kind, kernel)))
 
     def _decode_law(self, latent: bool, kernel: str) -> DecodeLaw:
         kind = LATENT_DECODE if latent else DECODE
-        law = self._as_decode(self._find(kind, kernel))
+        law = self._as_decode(self.find(kind, kernel))
         if self.own.vector_start_s:  # one kernel over parts of the keys, and one that joins them
             law = law._replace(start_s=2.0 * self.own.vector_start_s, key_s=0.0)
         return self._decodes.setdefault((latent, kernel), law)
 
-    def _message_law(self, kind: str, group: str, ranks: int, *, is_own: bool) -> MessageLaw | None:
+    def message_law(self, kind: str, group: str, ranks: int, *, is_own: bool) -> MessageLaw | None:
         """Return the law of a message within a machine; None for what goes through a host's memory or a network."""
         way = self.joined_ranks(group, ranks)
         if way.machines > 1 or way.kind not in (DEVICE, HOST):
             return None
-        found = self._taken or self._find(MESSAGE, f"{kind}/{way.kind}", is_own=is_own)
+        found = self._taken or self.find(MESSAGE, f"{kind}/{way.kind}", is_own=is_own)
         measured = catalog().kernel_family(found.law.family).measured
         if catalog().accelerator(measured[0]).vendor != self.accelerator.vendor:
             return None  # another maker's library
@@ -194,7 +194,7 @@ class DeviceLaws:
         return MessageLaw(values["start_s"], values["hop_s"], way.peak * share, values["ramp"])
 
     def _stream_law(self, kind: str) -> StreamLaw:
-        law = self._as_stream(self._find(kind, PLAIN))
+        law = self._as_stream(self.find(kind, PLAIN))
         vectors = self.accelerator.quantity("fp32") or self.bandwidth * self.family.vector_per_byte
         rate = self.own.state_share * vectors
         if kind == RECURRENCE and rate:

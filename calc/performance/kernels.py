@@ -2,26 +2,18 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import NamedTuple
 
-from calc.catalog.records import Accelerator, KernelLaw
+from calc.catalog.records import Accelerator
 from calc.performance.collectives import ALL_REDUCE, ALL_TO_ALL, RING, SEND, step_count
 from calc.performance.device_laws import (
-    DECODE,
-    EXPERTS,
-    LATENT_DECODE,
-    LATENT_PREFILL,
-    MESSAGE,
     PLAIN,
     PLAIN_KERNELS,
     POINTWISE,
-    PREFILL,
-    PRODUCT,
     RECURRENCE,
     DeviceLaws,
 )
 from calc.performance.device_rates import matrix_rate
-from calc.performance.fabric import copied_share, host_link, joined
+from calc.performance.fabric import copied_share, host_link
 from calc.performance.kernel_laws import (
     TILE_HEADS,
     TILE_QUERIES,
@@ -62,13 +54,6 @@ MOST_GROUPED = 128
 MACHINE = "machine"  # the ranks of a group that stand in one
 
 
-class Basis(NamedTuple):
-    """What stands behind the seconds of an operation."""
-
-    law: KernelLaw
-    kind: str  # measured on this device, on another of its generation, or carried over from another family
-
-
 class Kernels(DeviceLaws):
     """How fast one device does each kind of operation, under one engine's kernels."""
 
@@ -80,7 +65,7 @@ class Kernels(DeviceLaws):
         self.known = dict[float, dict[Operation, float]]()
         host = host_link(accelerator)
         self.host_rate = host.bytes_per_s_one_way * copied_share(host)
-        self._seconds: dict[type, Callable[..., float]] = {
+        self.by_kind: dict[type, Callable[..., float]] = {  # the seconds of an operation
             Product: self.product,
             Experts: self.experts,
             Attention: self.attention,
@@ -93,7 +78,7 @@ class Kernels(DeviceLaws):
 
     def seconds(self, operation: Operation) -> float:
         """Return the seconds of one operation, on an otherwise idle device, without what an engine adds."""
-        return self._seconds[type(operation)](operation)
+        return self.by_kind[type(operation)](operation)
 
     def product(self, operation: Product) -> float:
         """Return the seconds of a matrix product."""
@@ -245,10 +230,10 @@ class Kernels(DeviceLaws):
         """Return the seconds of a message among a group of ranks."""
         if operation.ranks == 1:
             return 0.0
-        kind, group, ranks, is_own = operation.kind, operation.group, operation.ranks, self.is_own(operation)
-        key = kind, group, ranks, is_own
+        kind, group, ranks, small = operation.kind, operation.group, operation.ranks, self.is_small(operation)
+        key = kind, group, ranks, small
         if key not in self._messages:
-            self._messages[key] = self._message_law(kind, group, ranks, is_own=is_own)
+            self._messages[key] = self.message_law(kind, group, ranks, is_own=self.is_own(operation))
         law = self._messages[key]
         if law is None:
             joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
@@ -266,32 +251,15 @@ class Kernels(DeviceLaws):
         What is added up and not too large is, among ranks that reach each other. Tokens go to their experts as fast as
         by NCCL.
         """
-        small = operation.kind == ALL_REDUCE and operation.message_bytes <= self.own.sum_bytes
-        return small and self.joined_ranks(operation.group, operation.ranks).direct
+        return self.is_small(operation) and self.joined_ranks(operation.group, operation.ranks).direct
+
+    def is_small(self, operation: Collective) -> bool:
+        """Return whether a message is added up and small enough for an engine's own kernel."""
+        return operation.kind == ALL_REDUCE and operation.message_bytes <= self.own.sum_bytes
 
     def host_copy(self, operation: HostCopy) -> float:
         """Return the seconds of a copy between host and device."""
         return operation.copied_bytes / self.host_rate
-
-    def basis(self, operation: Operation) -> Basis | None:
-        """Return what stands behind the seconds of an operation, None for messages and copies."""
-        kernel, is_own = getattr(operation, "kernel", PLAIN), True
-        if isinstance(operation, Attention):
-            many = operation.queries > MOST_DECODED
-            kinds = (LATENT_PREFILL, LATENT_DECODE) if operation.latent else (PREFILL, DECODE)
-            kind = kinds[0] if many else kinds[1]
-        elif isinstance(operation, HostCopy):
-            return None
-        elif isinstance(operation, Collective):
-            way = joined(self.accelerator, ranks=operation.ranks)
-            is_own = self.is_own(operation)
-            if self._message_law(operation.kind, operation.group, operation.ranks, is_own=is_own) is None:
-                return None
-            kind, kernel = MESSAGE, f"{operation.kind}/{way.kind}"
-        else:
-            kind = {Product: PRODUCT, Experts: EXPERTS, Recurrence: RECURRENCE}.get(type(operation), POINTWISE)
-        found = self._find(kind, kernel, is_own=is_own)
-        return Basis(found.law, found.kind)
 
 
 def kernels(accelerator: Accelerator, *, engine: str = "", own: OwnKernels = LIBRARIES) -> Kernels | None:

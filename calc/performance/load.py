@@ -97,25 +97,25 @@ def steady_state(passes: Passes, load: Load) -> State:
 
     The number of decoding sequences is the one with which waiting, prefill and decoding make up all requests in it.
     """
-    active = float(min(load.concurrency, load.slots))
-    found = state(passes, load, active)
+    active, known = float(min(load.concurrency, load.slots)), Known()
+    found = state(passes, load, active, known)
     if (more := held(found) - active) > 0.0:
 
         def excess(decoding: float) -> float:
-            return held(state(passes, load, decoding)) - active
+            return held(state(passes, load, decoding, known)) - active
 
         # Where prompts are cut, numbers leap as a sequence more decodes, and lines lead nowhere.
         lines = LINES if load.prompt_tokens <= (load.batched_tokens or load.prompt_tokens) else 0
-        beyond = by_lines(excess, active, at_0=-active, at_high=more, lines=lines)
+        beyond = by_lines(excess, active, at_0=-active, at_high=more, lines=lines, close=CLOSE)
         low, high = 0.0, active
         for _ in range(ROUNDS):
             middle = (low + high) / 2
             low, high = (low, middle) if beyond(middle) else (middle, high)
             if high - low < CLOSE * high:
                 break
-        found = state(passes, load, middle)
+        found = state(passes, load, middle, known)
     waiting = max(load.concurrency - active, 0.0) / found.requests_per_s
-    burst = bursts_s(passes, load, active)
+    burst = bursts_s(passes, load, active, known)
     first = found.first_s + waiting + burst + load.request_s
     return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
 
@@ -193,9 +193,10 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
     chunks = ceil(prompt / chunk)
     step = passes.step(sequences=max(decoding, 1.0), context=load.cached_tokens + prompt + output // 2)
     plain = known_time(passes, known, step)
+    alone_s = plain.total
     tokens = max(output - 1, 1)
     steps = tokens / passes.expected
-    apart = apart_of(load, decoding, steps=steps, step_s=plain.total)
+    apart = apart_of(load, decoding, steps=steps, step_s=alone_s)
     dense = arrivals / apart  # prompts a step, while they come
     together = 1.0 if dense < RARE else dense / (1.0 - exp(-dense))
     together = max(min(together, room / chunk), 1.0)
@@ -203,7 +204,7 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
     piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
     carrying = known_time(passes, known, *((step, piece) if load.mixes else (piece,)))
     stages = passes.layout.pipeline
-    read_s = (max(carrying.total - plain.total, 0.0) if load.mixes else carrying.total) / stages  # by each of them
+    read_s = (max(carrying.total - alone_s, 0.0) if load.mixes else carrying.total) / stages  # by each of them
     # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
     parts = min(float(stages), max(decoding, 1.0)) if load.mixes else 1.0
     waits = max(parts / together, 1.0)
@@ -214,8 +215,8 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
     if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
         met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
     front = decoding * passes.expected * load.stream_s + arrivals * load.between_s  # of the front end, for a step
-    between = max(plain.total + met * extra, front)
-    service = chunks * (plain.total + extra if load.mixes else extra)
+    between = max(alone_s + met * extra, front)
+    service = chunks * (alone_s + extra if load.mixes else extra)
     queueing = min(busy / (2.0 * (1.0 - busy)), load.others / 2.0) * service
     wave = 0.0
     if load.closed and not load.mixes:
@@ -233,7 +234,7 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
         queueing_s=queueing,
         burst_s=0.0,
         wave_s=wave,
-        front_s=front if front > plain.total + met * extra else 0.0,
+        front_s=front if front > alone_s + met * extra else 0.0,
         service_s=service,
         late_s=late,
         step_s=token_s,

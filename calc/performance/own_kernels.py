@@ -5,6 +5,7 @@ from functools import lru_cache
 from math import ceil, inf
 from typing import NamedTuple
 
+from calc.catalog.records import Same
 from calc.performance.kernel_laws import TILE_HEADS, shared_turns
 from calc.performance.operations import Attention
 
@@ -57,6 +58,15 @@ def own_kernels(
     `classes` are what they may differ by, the narrowest first: a generation under another back
     end, a maker under it, a generation, a maker.
     """
+    return known_kernels(Same(values), attention, classes, triton=triton, ranks=ranks)
+
+
+@lru_cache(maxsize=512)  # a search asks for the same of each number of devices, and a reader who moves a slider
+def known_kernels(
+    same: Same, attention: str, classes: tuple[str, ...], triton: frozenset[str], ranks: int
+) -> OwnKernels:
+    """Return the kernels of coefficients that were asked for before."""
+    values = same.values
 
     def of(name: str) -> float:
         for key in named(name, classes):

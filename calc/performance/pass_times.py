@@ -1,5 +1,6 @@
 """The seconds of a pass: each operation's by its kernel's law and an engine's schedule, and the host's beside them."""
 
+from functools import partial
 from typing import NamedTuple
 
 from calc.performance.device_laws import PLAIN
@@ -22,6 +23,7 @@ MEMORY, COMPUTE, LAUNCH, LINKS, HOST = "memory", "compute", "launch", "links", "
 WAITING_SHARE = 1 / 3  # of its time that neither memory nor arithmetic explains below it: an operation waits to begin
 BUFFERED_PASSES = 3.0  # over the host's memory, of a copy by way of pinned memory: it is read, written and read again
 UNCHANGED = Factors(1.0, 1.0)
+BESIDE = Pointwise, Collective, HostCopy  # what neither multiplies matrices nor attends
 CUTS = Attention, Recurrence, Collective  # what depends on more than the number of tokens, which no graph holds
 
 
@@ -37,6 +39,9 @@ class Timed(NamedTuple):
     def total(self) -> float:
         """Seconds of all of them."""
         return self.times * self.seconds
+
+
+timed = partial(tuple.__new__, Timed)  # of its fields at once: a search makes thousands
 
 
 class PassTime(NamedTuple):
@@ -91,24 +96,17 @@ def pass_time(
     A step of decoding alone is replayed as a graph, where the engine has one of its size. Whatever is not in a graph
     the host launches kernel by kernel while the device works. Of a pass `in_pieces` the graph is cut at its `CUTS`.
     """
-    bandwidth, given = kernels.bandwidth, kernels.given
-    rate = kernels.rate(PLAIN)
+    bandwidth, given, rate = kernels.bandwidth, kernels.given, kernels.rate(PLAIN)
     parts: list[Timed] = []
     device = launches = 0.0
     for operation, times in operations:
-        seconds, bound = kernels.seconds(operation), MEMORY
-        if isinstance(operation, Pointwise):
-            count, seconds = operation.launches * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels
-        elif isinstance(operation, Collective):
-            count, bound = operation.launches, LINKS
-        elif isinstance(operation, HostCopy):
-            slowed, passed = (1.0, 1.0) if operation.pinned else (schedule.copy_factor, BUFFERED_PASSES)
-            through_memory = passed * operation.copied_bytes / operation.read
-            count, bound = operation.launches, LINKS
-            seconds = schedule.crossing_s + max(slowed * seconds, through_memory)
+        seconds = kernels.by_kind[type(operation)](operation)
+        if isinstance(operation, BESIDE):
+            count, seconds, bound = beside(operation, seconds, schedule)
         else:
             if isinstance(operation, Product):
-                moved, factors = operation.bytes / given, schedule.product(operation.kernel)
+                moved = (operation.weight_bytes + operation.io_bytes) / given
+                factors = schedule.found.get(operation.kernel) or schedule.product(operation.kernel)
                 count = factors.launches
             elif isinstance(operation, Experts):
                 moved, factors = operation.bytes / given, schedule.grouped(operation.kernel)
@@ -123,13 +121,26 @@ def pass_time(
             seconds = factors.choice_s + seconds * (factors.reading + working * (factors.working - factors.reading))
             longest = flops if flops > moved else moved
             bound = LAUNCH if longest < WAITING_SHARE * seconds else COMPUTE if flops > moved else MEMORY
-        parts.append(Timed(operation, times, seconds, bound))
+        parts.append(timed((operation, times, seconds, bound)))
         device += times * seconds
         launches += times * (cut_launches(operation, count) if in_pieces else count)
     alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
     host = 0.0 if alone else launches * schedule.launch_s
     chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
     return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)
+
+
+def beside(
+    operation: Pointwise | Collective | HostCopy, seconds: float, schedule: Schedule
+) -> tuple[float, float, str]:
+    """Return the kernels of what stands beside products and attention, its seconds under a schedule, and its bound."""
+    if isinstance(operation, Pointwise):
+        return operation.kernels * schedule.pointwise_kernels, seconds * schedule.pointwise_kernels, MEMORY
+    if isinstance(operation, HostCopy):
+        slowed, passed = (1.0, 1.0) if operation.pinned else (schedule.copy_factor, BUFFERED_PASSES)
+        through_memory = passed * operation.copied_bytes / operation.read
+        seconds = schedule.crossing_s + max(slowed * seconds, through_memory)
+    return operation.launches, seconds, LINKS
 
 
 def cut_launches(operation: Operation, count: float) -> float:

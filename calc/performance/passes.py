@@ -135,10 +135,14 @@ class Passes(NamedTuple):
     def device_time(self, operations: Pass, segments: tuple[Segment, ...], *, captured: bool = True) -> PassTime:
         """Return the seconds of operations that devices work on."""
         assert self.kernels is not None
-        sequences = sum(segment.sequences for segment in segments)
-        decoding = sum(segment.sequences for segment in segments if self.is_step(segment))
-        joins = any(segment.keys for segment in segments)  # new entries to a cache that there is
-        prompts = any(not self.is_step(segment) for segment in segments)
+        sequences, decoding, joins, prompts = 0.0, 0.0, False, False
+        for segment in segments:
+            sequences += segment.sequences
+            joins = joins or segment.keys > 0  # new entries to a cache that there is
+            if self.is_step(segment):
+                decoding += segment.sequences
+            else:
+                prompts = True
         operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts)
         found = pass_time(
             operations,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
+from calc.catalog.records import Accelerator, NumberFormat, Recipe, Same, Weights
 from calc.catalog.records.engines import CAPTURED
 from calc.memory.budget import Layout
 from calc.memory.device_sizes import graph_sequences
@@ -170,27 +170,35 @@ def schedule_of(
     Of a model with recurrent `states` some engines wait for a step's tokens before they prepare the next.
     """
     classes = (*device_classes(accelerator, market, backend), era)
-    items = tuple(values.items())
-    found = known_schedule(
-        items, classes, weights, attention=attention, triton=triton, stepwise=stepwise, states=states
-    )
     if CAPTURED in values:
-        return found
-    return found._replace(captured_sequences=graph_sequences(values, accelerator, layout))
+        captured = coefficient(values, CAPTURED, ("",), classes)
+    else:
+        captured = graph_sequences(values, accelerator, layout)
+    return known_schedule(
+        Same(values),
+        classes,
+        weights,
+        attention=attention,
+        triton=triton,
+        stepwise=stepwise,
+        states=states,
+        captured=captured,
+    )
 
 
 @lru_cache(maxsize=512)  # a search asks for the same of each number of devices
 def known_schedule(
-    items: tuple[tuple[str, float], ...],
+    same: Same,
     classes: tuple[str, ...],
     weights: Weights,
     attention: str,
     triton: frozenset[str],
     stepwise: bool,
     states: bool,
+    captured: float,
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
-    values, ways = dict(items), (attention, "")
+    values, ways = same.values, (attention, "")
 
     def of(name: str, kinds: tuple[str, ...] = ("",)) -> float:
         return coefficient(values, name, kinds, classes)
@@ -205,7 +213,7 @@ def known_schedule(
         step_s=of("step_s", ("states", "") if states else ("",)),
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),
-        captured_sequences=of(CAPTURED) if CAPTURED in values else 0.0,
+        captured_sequences=captured,
         prompt_graphs=bool(of("prompt_graphs")) if "prompt_graphs" in values else False,
         pointwise_kernels=of("pointwise_kernels"),
         loops_experts=bool(of("loops_experts")),

@@ -57,7 +57,7 @@ class Serving:
         self.length_spread = length_spread
         self.last: tuple[Demand, Engine, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
         self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last
-        self.last_cases = dict[tuple[Layout, Stage], Case]()
+        self.last_cases = dict[tuple[Layout, int, int], Case]()  # by the layers of the stage
         self.last_speed = Last()
 
     @property
@@ -98,9 +98,10 @@ class Serving:
             if last is None or last[0] is not self.engine or last[1] != demand._replace(sequences=last[1].sequences):
                 self.last_cases = {}
             self.last_asked = self.engine, demand
-        known = self.last_cases.get((layout, stage))
+        key = layout, stage.first, stage.last
+        known = self.last_cases.get(key)
         if known is None:
-            known = self.last_cases[layout, stage] = self.first_case(demand, layout, stage)
+            known = self.last_cases[key] = self.first_case(demand, layout, stage)
         return known if known.demand is demand else known.of(demand)
 
     def first_case(self, demand: Demand, layout: Layout, stage: Stage) -> Case:
@@ -208,7 +209,7 @@ class Serving:
         rest = Stage(architecture, away.last, architecture.layer_count)
         experts = expert_bytes(self.placement.apart(rest), demand.weights, demand.group)
         if not away.last:
-            return experts + looked_up_bytes(self.case(demand, Layout(), rest))
+            return experts + looked_up_bytes(rest, demand.weights)
         return experts + host_layer_bytes(self.case(demand, Layout(), away))
 
     def missing(self, demand: Demand, fullest: Runtime) -> int:

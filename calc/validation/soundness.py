@@ -14,6 +14,7 @@ from calc.errors import CatalogError, ScenarioError
 from calc.memory.published_formats import published_format
 from calc.performance.kernels import Kernels
 from calc.scenario.model import known_architecture
+from calc.validation.bases import basis_of
 from calc.validation.kernel_samples import sample
 from calc.validation.ranges import MEASURED, RANGES, written_measured, written_ranges
 
@@ -81,7 +82,7 @@ def wrong_laws(facts: Catalog) -> Iterator[str]:
     errors: dict[str, list[float]] = {}
     for row in sample():
         device = known.setdefault((row.device, row.engine), Kernels(facts.accelerator(row.device), row.engine))
-        basis = device.basis(row.operations[-1])
+        basis = basis_of(device, row.operations[-1])
         if basis is not None and basis.law.error:
             computed = sum(device.seconds(operation) for operation in row.operations)
             errors.setdefault(basis.law.id, []).append(log(computed / row.seconds))

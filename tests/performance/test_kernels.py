@@ -26,6 +26,7 @@ from calc.performance.operations import (
 )
 from calc.performance.own_kernels import OwnKernels, own_kernels
 from calc.performance.transfers import transfer
+from calc.validation.bases import basis_of
 
 MATRIX = 4096 * 4096
 
@@ -151,7 +152,7 @@ def test_messages_of_other_libraries_and_ways() -> None:
     for name in ("mi300x", "rtx-4090"):
         expected = transfer("all-reduce", joined=joined(catalog().accelerator(name), ranks=2), message_bytes=8192.0)
         assert of(name).seconds(message) == expected.seconds
-        assert of(name).basis(message) is None
+        assert basis_of(of(name), message) is None
 
 
 @pytest.mark.parametrize("name", [entry.id for entry in catalog().accelerators()])
@@ -209,13 +210,13 @@ def test_a_law_is_of_architecture_and_class() -> None:
 def test_what_stands_behind_an_answer_is_said() -> None:
     """Measured on an H100, of its generation on an H20, carried over to GeForce cards and kernels nobody measured."""
     assert [
-        found.kind for device in ("h100-sxm-80gb", "h20-96gb", "rtx-4090") if (found := of(device).basis(EACH[0]))
+        found.kind for device in ("h100-sxm-80gb", "h20-96gb", "rtx-4090") if (found := basis_of(of(device), EACH[0]))
     ] == [
         MEASURED,
         GENERATION,
         CARRIED,
     ]
-    unpacked = of("h100-sxm-80gb").basis(product(1, "w4a16", 0.5))
+    unpacked = basis_of(of("h100-sxm-80gb"), product(1, "w4a16", 0.5))
     assert unpacked is not None
     assert unpacked.kind == CARRIED
 

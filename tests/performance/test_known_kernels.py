@@ -29,6 +29,7 @@ from calc.performance.pass_times import pass_time
 from calc.performance.passes import Passes
 from calc.performance.schedules import schedule_of
 from calc.performance.transfers import by_protocol
+from calc.validation.bases import basis_of
 from tests.performance.evenly import asked_of
 
 CARD = catalog().accelerator("h100-sxm-80gb")
@@ -103,7 +104,7 @@ def test_experts_in_turn() -> None:
     operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, "w4a16", 1e9, 2e8)
     at_once, in_turn = device(law("experts", "w4a16")), Kernels(CARD, own=OwnKernels(experts_in_turn=1.0))
     in_turn.take(law("experts", "w4a16"))
-    plain = in_turn.basis(Product("p", 1.0, 1, 1, "bf16", 0.0, 0.0))
+    plain = basis_of(in_turn, Product("p", 1.0, 1, 1, "bf16", 0.0, 0.0))
     assert plain is not None
     started = 16 * 2 * plain.law.values["start_s"]
     assert in_turn.seconds(operation) - at_once.seconds(operation) == pytest.approx(started)

@@ -43,6 +43,7 @@ from calc.question import read_asked
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
 from calc.training.reading import read_training
+from calc.validation.bases import basis_of
 
 FACTS = catalog()
 LLAMA = 8_030_261_248  # parameters of Llama 3.1 8B
@@ -308,7 +309,7 @@ def test_latent_attention_has_laws_of_its_own(queries: float, kind: str) -> None
     """Of many new tokens, and of one."""
     kernels = Kernels(FACTS.accelerator("h100-sxm-80gb"), "vllm")
     one = Attention("latent", 1.0, queries, 1000.0, 128, 1, 576, 512, True, None, True, "bf16", 1e6)
-    basis = kernels.basis(one)
+    basis = basis_of(kernels, one)
     wanted = {LATENT_DECODE: {LATENT_DECODE}, LATENT_PREFILL: {LATENT_PREFILL, "prefill"}}[kind]
     assert basis is not None and basis.law.kind in wanted
 

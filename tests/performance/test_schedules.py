@@ -9,6 +9,7 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.performance.copies import around_products
 from calc.performance.operations import Copy, Counted, Product
+from calc.performance.own_kernels import own_kernels
 from calc.performance.schedules import STEADY, STEADY_BYTES, Factors, Schedule, device_classes, schedule_of
 
 ROWS, WIDTH, DEPTH = 512.0, 14336, 4096
@@ -301,6 +302,25 @@ def test_a_format_without_matrix_units_takes_longer(weights: str, device: str, b
         backend=backend,
     )
     assert (found.product("bf16").working > 2) == longer
+
+
+def test_other_coefficients_make_another_schedule() -> None:
+    """What follows from coefficients is kept under which they are: a changed copy has what it says itself."""
+    values = catalog().engine("llama.cpp").values
+    changed = {**values, "launch_s": 2.0 * values["launch_s"], "vector_start_s": 1.0}
+    found = [
+        schedule_of(
+            one,
+            era="2026",
+            weights=catalog().number_format("q4_k"),
+            accelerator=catalog().accelerator("rtx-4090"),
+            market="",
+            attention="flash",
+        ).launch_s
+        for one in (values, changed, values)
+    ]
+    assert found == [values["launch_s"], 2.0 * values["launch_s"], values["launch_s"]]
+    assert own_kernels(values, "flash", ()).vector_start_s < own_kernels(changed, "flash", ()).vector_start_s == 1.0
 
 
 @pytest.mark.parametrize(

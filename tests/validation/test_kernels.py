@@ -87,7 +87,7 @@ def test_a_fit_finds_the_law_that_rows_were_made_with() -> None:
     assert law is not None
     assert law.error < 0.01
     assert law.values["matrix_share"] == pytest.approx(
-        device._find("product", "bf16").law.values["matrix_share"], rel=0.03
+        device.find("product", "bf16").law.values["matrix_share"], rel=0.03
     )
 
 

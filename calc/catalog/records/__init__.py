@@ -7,6 +7,7 @@ from calc.catalog.records.engines import (
     KernelFamily,
     KernelLaw,
     Packaged,
+    Same,
     TowerBudget,
     version_numbers,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "Protocol",
     "Recipe",
     "Rule",
+    "Same",
     "Source",
     "StoredWeights",
     "TowerBudget",

@@ -20,6 +20,24 @@ class EngineCoefficient(NamedTuple):
     reason: str
 
 
+class Same:
+    """Coefficients that are told apart by which they are, not by what they say: they are many, and nobody changes them.
+
+    What follows from them is kept under one of these, which looks at none.
+    """
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self.values = values
+
+    def __hash__(self) -> int:
+        """Hash which they are."""
+        return id(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other's are the same ones."""
+        return isinstance(other, Same) and other.values is self.values
+
+
 class Packaged(NamedTuple):
     """The version of a program around an engine, with numbers of its own, that first carried an era of it."""
 

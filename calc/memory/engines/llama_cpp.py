@@ -22,7 +22,7 @@ def llama_cpp(case: Case) -> Runtime:
     moment of the graph for a micro-batch, in FP32. Source: llama.cpp, `llama_context`, and the sizes it logs.
     """
     slots = server_slots(case)
-    state = llama_cpp_state_bytes(stage=case.stage, sequences=slots.sequences, tensor_parallel=case.layout.tensor)
+    state = slots.sequences * case.once("state", state_bytes)
     weights = case.once("weights", device_weights)
     amounts = held_amounts(case, weights=weights, cache=cell_bytes(case, slots), state=state)
     amounts += corrected(case, [compute_buffer(case, slots)])
@@ -34,6 +34,11 @@ def llama_cpp(case: Case) -> Runtime:
         amounts += case.once("context", lambda case: corrected(case, [context_amount(case)]))
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
+
+
+def state_bytes(case: Case) -> int:
+    """Return a rank's recurrent states of a slot."""
+    return llama_cpp_state_bytes(stage=case.stage, sequences=1, tensor_parallel=case.layout.tensor)
 
 
 def device_weights(case: Case) -> int:
@@ -83,9 +88,9 @@ def copied_matrix(case: Case) -> list[Amount]:
     ]
 
 
-def looked_up_bytes(case: Case) -> int:
+def looked_up_bytes(stage: Stage, weights: Weights) -> int:
     """Return what the host keeps of a model whose layers are all on devices: the tables, of a tied one a copy."""
-    return sum(size for _, size in table_sizes(case.stage, case.demand.weights, case.layout.tensor))
+    return sum(size for _, size in table_sizes(stage, weights, 1))
 
 
 def tables(stage: Stage) -> list[Tensor]:

@@ -103,9 +103,14 @@ def less(spare: int, *amounts: Amount) -> list[Amount]:
         taken = min(spare, amount.bytes)
         spare -= taken
         if taken:
-            formula, label = r"M_{\text{peak}} - M_{\text{growth}}", f"{amount.label}, less the cache's later growth"
-            amount = amount._replace(label=label, formula=formula, template="{} − {}", numbers=(amount.bytes, taken))
-        found.append(amount._replace(bytes=amount.bytes - taken))
+            amount = amount._replace(
+                label=f"{amount.label}, less the cache's later growth",
+                bytes=amount.bytes - taken,
+                formula=r"M_{\text{peak}} - M_{\text{growth}}",
+                template="{} − {}",
+                numbers=(amount.bytes, taken),
+            )
+        found.append(amount)
     return found
 
 

@@ -38,7 +38,7 @@ def vllm(case: Case) -> Runtime:
     found = start_of(case)
     state = case.budget.recurrent_state + found.apart
     amounts = held_amounts(case, weights=found.weights, cache=found.cache, state=state) + found.step.all
-    runtime = with_pool(
+    return with_pool(
         case,
         amounts,
         pool=None if found.limit is None else max(found.limit - found.fixed, 0),
@@ -47,8 +47,8 @@ def vllm(case: Case) -> Runtime:
         formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
         template="max({} − {} − {}, 0)",
         room=max(found.sequences * state_block(case), found.reading),
+        sequences=found.sequences,
     )
-    return runtime._replace(sequences=found.sequences)
 
 
 class Start(NamedTuple):
@@ -153,6 +153,8 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
     language = language_amounts(case, sequences, tokens)
     if tower is not None and tower.bytes > total(language) + seen_bytes:
         return [tower]
+    if not seen_bytes:
+        return language
     first = language[0]
     kept = first._replace(
         bytes=first.bytes + seen_bytes,
@@ -160,7 +162,7 @@ def profile_amounts(case: Case, sequences: int) -> list[Amount]:
         template=f"{first.template} + {{}}",
         numbers=(*first.numbers, seen_bytes),
     )
-    return [kept, *language[1:]] if seen_bytes else language
+    return [kept, *language[1:]]
 
 
 def language_amounts(case: Case, sequences: int, tokens: int) -> list[Amount]:

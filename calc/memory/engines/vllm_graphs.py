@@ -34,11 +34,15 @@ def graph_amount(case: Case, sequences: int) -> Amount:
     draft = case.demand.draft
     tokens = sequences * (1 + draft.tokens if draft else 1)
     graphs = captured(min(2 * tokens, most)) + captured(min(tokens, most))
-    return shared._replace(
+    return Amount(
+        id=shared.id,
+        label=shared.label,
         bytes=shared.bytes + round(layers * graphs * each),
         formula=r"M_{\text{shared}} + L \cdot n_{\text{graphs}} \cdot M_{\text{layer}}",
         template="{} + {} × {} × {}",
         numbers=(shared.bytes, layers, graphs, each),
+        scope=shared.scope,
+        source=shared.source,
     )
 
 
