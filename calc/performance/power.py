@@ -28,7 +28,7 @@ class PowerLaw(NamedTuple):
 
         >>> law = PowerLaw(static=0.26, floor=0.88, drawn=0.96, reads=0.1)
         >>> [round(law.clock(share), 2) for share in (1.0, 0.9, 0.8, 0.6, 0.3)]
-        [1.0, 0.98, 0.91, 0.66, 0.13]
+        [1.0, 0.97, 0.92, 0.64, 0.13]
         """
         switched = max(share / self.drawn - self.static, 0.0) / (1.0 - self.static)
         clock = switched ** (1 / 3) if switched >= self.floor**3 else switched / self.floor**2
