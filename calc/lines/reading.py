@@ -6,6 +6,7 @@ from typing import Any
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.catalog.choices import SEGMENTS
+from calc.catalog.support import METHODS
 from calc.lines.asking import OF_A_RUN, TIMES, TRAINED, asks
 from calc.lines.fielding import take
 from calc.lines.layout import layout
@@ -14,6 +15,7 @@ from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.lines.speeds import THROUGHPUT
 from calc.lines.wording import BEST, CARDS, PURPOSE
 from calc.planner.question import MOST_DEVICES
+from calc.planning.support import has_method
 from calc.scenario.fields import USUAL, USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
 from calc.units import GIB
@@ -180,7 +182,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     several = ((reader.count("accelerators") or 1) > 1 or kind == "trained_on") and "parallelism" not in scenario
     usual: dict[str, object] = {
         # What only reads is small.
-        "method": "full" if (kind == "duration" and anew) or not reader.writes() else "qlora",
+        "method": "full" if (kind == "duration" and anew) or not reader.writes() else smallest_method(reader),
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
         **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
@@ -198,6 +200,13 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def smallest_method(reader: Reader) -> str:
+    """Return the method that takes least of those which nothing says a line's framework lacks."""
+    framework = reader.value("framework")
+    named = framework if isinstance(framework, str) else None
+    return next(name for name in reversed(METHODS) if has_method(name, facts=reader.facts, framework=named))
 
 
 def of_each(reader: Reader) -> int:

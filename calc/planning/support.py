@@ -20,6 +20,7 @@ from calc.catalog.support import (
     GGUF,
     GGUF_WRITER,
     MAYBE,
+    METHOD,
     MLX,
     NO,
     PACKED,
@@ -214,10 +215,11 @@ def what_trains(
     device: Accelerator | None,
     base: str,
     precision: str | None,
+    method: str,
     layout: Layout = ONE_DEVICE,
     sharding: str = "zero-3",
 ) -> Runs:
-    """Return what keeps a framework from training: with frozen weights in a format, in a precision, in a layout.
+    """Return what keeps a framework from training: by a method, from weights in a format, in a precision, in a layout.
 
     `sharding` says what data ranks share of the model. None where nothing is known to. Facts are those on the
     framework, on what it is built on, and on the libraries of all. A precision that nobody states is what the framework
@@ -226,6 +228,7 @@ def what_trains(
     place = place_of(device)
     known = of_framework(framework, facts)
     found = [closest([fact for fact in known if fact.about == DEVICE], place)] if place else []
+    found += stated_of(known, METHOD, (method,), place)
     found += stated_of(known, FORMAT, (base,), place)
     found += stated_of(known, PRECISION, (precision,) if precision else (), place)
     divided = [name for name in TRAINED_APART if getattr(layout, name) > 1]
@@ -243,6 +246,11 @@ def trains_in(precision: str, *, facts: Catalog, framework: str | None, device: 
     """Return whether nothing is said against a framework's training in a precision on a device."""
     known = of_framework(framework, facts)
     return not any(fact and fact.runs != YES for fact in stated_of(known, PRECISION, (precision,), place_of(device)))
+
+
+def has_method(method: str, *, facts: Catalog, framework: str | None) -> bool:
+    """Return whether nothing is said against a framework's having a method of training."""
+    return not stated_of(of_framework(framework, facts), METHOD, (method,), None)
 
 
 @lru_cache(maxsize=64)
