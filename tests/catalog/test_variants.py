@@ -26,7 +26,7 @@ def test_a_line_names_a_variant() -> None:
 
 
 def test_rope_scaling_is_not_counted_twice() -> None:
-    """A list of models multiplies contexts by it: who reads half a million tokens and more by Llama's layers says so."""
+    """A list of models multiplies contexts by it: what reads half a million tokens by Llama's layers says so."""
     scaled = [
         (model.id, name)
         for model in catalog().models()
