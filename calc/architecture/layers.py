@@ -144,6 +144,7 @@ class Architecture(NamedTuple):
     predicting: tuple[Layer, ...] = ()  # what one of them repeats, where it is not what the last layers are
     wide_logits: bool = True  # logits are raised to FP32 before the loss
     files: FileRules = FileRules()
+    fused_groups: int = 0  # of queries, keys and values that files store as one matrix, each in blocks of its own
 
     def __hash__(self) -> int:
         """Hash what tells models apart at a glance: an estimate looks up hundreds of stages, and tensors are many."""

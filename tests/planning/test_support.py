@@ -120,6 +120,31 @@ def test_versions_of_a_fact() -> None:
     assert fact._replace(before="").holds_in("")
 
 
+@pytest.mark.parametrize(
+    ("model", "tensor", "runs"),
+    [
+        ("mimo-v2.5", 4, True),  # verified by vLLM's recipe, which says that 8 do not load
+        ("mimo-v2.5", 8, False),
+        ("mimo-v2.5-pro", 8, True),
+        ("mimo-v2.5-pro", 16, False),  # github.com/vllm-project/vllm/pull/46755
+    ],
+)
+def test_ranks_take_whole_groups_of_a_fused_projection(model: str, tensor: int, runs: bool) -> None:
+    """MiMo V2.5's files hold queries, keys and values in a group for each KV head, whose blocks end with it."""
+    fields = {"accelerators": tensor, "parallelism": {"tensor": tensor}}
+    assert asked(model, "vllm", "h200-sxm-141gb", **fields)["runs"] is runs
+
+
+@pytest.mark.parametrize("engine", ["sglang", "vllm"])
+def test_few_heads_on_a_rank_are_no_reason_against_it(engine: str) -> None:
+    """Kimi K2.6's 64 heads on eight MI300X: Triton's kernels attend by default where AITER's want 16 heads or 128.
+
+    Source: SGLang, srt/arg_groups (the backend of latent attention on HIP); vLLM, VLLM_ROCM_USE_AITER, which is off.
+    """
+    fields = {"accelerators": 8, "parallelism": {"tensor": 8}}
+    assert asked("kimi-k2.6", engine, "mi300x", **fields)["runs"] is True
+
+
 def test_ranks_that_cut_blocks() -> None:
     """It does not start, says which matrix and why, and starts with whole experts or fewer ranks."""
     base = {"model": "Qwen/Qwen3-235B-A22B-FP8", "engine": "sglang", "accelerator": "H200", "accelerators": 8}
