@@ -135,6 +135,26 @@ def test_ranks_take_whole_groups_of_a_fused_projection(model: str, tensor: int, 
     assert asked(model, "vllm", "h200-sxm-141gb", **fields)["runs"] is runs
 
 
+@pytest.mark.parametrize(
+    ("engine", "model", "weights", "last", "first"),
+    [
+        ("llama.cpp", "qwen3-8b", "q4_k_m", "b5091", "b5092"),
+        ("llama.cpp", "gemma-3-27b", "q4_k_m", "b4874", "b4875"),
+        ("llama.cpp", "deepseek-v3", "q4_k_m", "b4416", "b4417"),
+        ("llama.cpp", "kimi-k2", "q4_k_m", "b5901", "b5902"),
+        ("llama.cpp", "glm-4.5-air", "q4_k_m", "b6084", "b6085"),
+        ("tensorrt-llm", "qwen3-8b", "bf16", "0.19", "0.20"),
+        ("tensorrt-llm", "gpt-oss-20b", "published", "0.21", "1.0"),
+        ("tensorrt-llm", "qwen3-next-80b-a3b", "bf16", "1.1", "1.2"),
+    ],
+)
+def test_versions_older_than_a_family(engine: str, model: str, weights: str, last: str, first: str) -> None:
+    """A build before the one that a family came with starts no model of it."""
+    for version, runs in ((last, False), (first, True)):
+        report = asked(model, engine, "h100-sxm-80gb", weights=weights, engine_version=version)
+        assert report["runs"] is runs, (version, report["runs_because"])
+
+
 @pytest.mark.parametrize("engine", ["sglang", "vllm"])
 def test_few_heads_on_a_rank_are_no_reason_against_it(engine: str) -> None:
     """Kimi K2.6's 64 heads on eight MI300X: Triton's kernels attend by default where AITER's want 16 heads or 128.
