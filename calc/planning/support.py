@@ -24,6 +24,7 @@ from calc.catalog.support import (
     MLX,
     NO,
     PACKED,
+    PACKED_CACHE,
     PRECISION,
     REPLICATED,
     STATES_ALONE,
@@ -38,7 +39,7 @@ from calc.memory.budget import Layout
 from calc.planning.blocks import cut_blocks, cut_groups
 
 ONE_DEVICE = Layout()
-BYTE_BITS = 8  # of the narrowest weights that are not packed
+HALF_BITS, BYTE_BITS = 16, 8  # of the narrowest weights that are not packed
 GROUPS = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were refused
 
 
@@ -120,6 +121,9 @@ def what_runs(
     """Return whether an engine runs a family in a number format, with caches in others; not known without an engine."""
     if engine is None:
         return Runs(None, ())
+    divided = [name for name in DIVIDED if getattr(layout, name) > 1]
+    if layout.tensor > 1 and any(facts.number_format(name).bits < HALF_BITS for name in caches):
+        divided.append(PACKED_CACHE)
     known = known_runs(
         facts=facts,
         engine=engine.id,
@@ -128,7 +132,7 @@ def what_runs(
         formats=tuple(format_names(weights)),
         family=architecture.family,
         caches=caches,
-        divided=tuple(name for name in DIVIDED if getattr(layout, name) > 1),
+        divided=tuple(divided),
     )
     if engine.needs_whole_blocks and (cut := cut_blocks(architecture, weights, layout.tensor, layout.expert)):
         said = (cut.message(layout.tensor), engine.coefficient("whole_blocks").source)

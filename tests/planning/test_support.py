@@ -136,6 +136,23 @@ def test_ranks_take_whole_groups_of_a_fused_projection(model: str, tensor: int, 
 
 
 @pytest.mark.parametrize(
+    ("accelerator", "cache", "runs"),
+    [
+        ("rtx-3090", "fp16", True),
+        ("rtx-3090", "q8_0", False),  # a cache in few bits
+        ("arc-pro-b60-24gb", "fp16", None),  # whose SYCL has none
+        ("m4-max-64gb", "fp16", False),  # of which two are two computers
+    ],
+)
+def test_where_llama_cpp_divides_tensors(accelerator: str, cache: str, runs: bool | None) -> None:
+    """By layers it runs on each of them, with any cache."""
+    fields = {"weights": "q4_k_m", "kv_cache": cache, "accelerators": 2}
+    by_tensors = asked("qwen3-8b", "llama.cpp", accelerator, **fields, parallelism={"tensor": 2})
+    assert by_tensors["runs"] is runs
+    assert asked("qwen3-8b", "llama.cpp", accelerator, **fields, parallelism={"pipeline": 2})["runs"] is True
+
+
+@pytest.mark.parametrize(
     ("engine", "model", "weights", "last", "first"),
     [
         ("llama.cpp", "qwen3-8b", "q4_k_m", "b5091", "b5092"),
