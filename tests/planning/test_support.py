@@ -198,6 +198,7 @@ def test_ranks_that_cut_blocks() -> None:
     [
         ("qwen3-30b-a3b", 8, {"tensor": 8, "expert": 8}, "it has no expert parallelism"),
         ("qwen3-30b-a3b", 8, {"data": 8, "expert": 8}, "it has no expert parallelism"),
+        ("qwen3-30b-a3b", 8, {"tensor": 4, "pipeline": 2}, "by layers or by tensors"),
         ("deepseek-v3", 8, {"tensor": 8}, "--split-mode tensor refuses this architecture"),
         ("deepseek-v3", 32, {"pipeline": 32}, "32 devices are more than the 16 that llama.cpp divides a model over"),
     ],
