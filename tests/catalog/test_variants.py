@@ -52,3 +52,22 @@ def test_a_context_is_no_other_than_the_config_s(model: str) -> None:
     """Where a list of models has another length, the positions of the config stand."""
     found = catalog().model(model)
     assert found.context_tokens == found.config["max_position_embeddings"]
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("devstral-small-2-24b-2512", "FP8"),  # whose files hold scales of FP8, as its larger sister's
+        ("devstral-2-123b", "FP8"),
+        ("ministral-3-8b", "FP8"),
+        ("mistralai/Ministral-3-8B-Base-2512", "BF16"),
+        ("mistral-large-3", "FP8"),
+        ("mistralai/Mistral-Large-3-675B-Base-2512", "BF16"),
+    ],
+)
+def test_a_model_is_published_as_its_first_repository_is(name: str, weights: str) -> None:
+    """What is fetched of a model is its first repository; its sisters, by their own names, are as they are."""
+    report: Any = estimate({"model": name})
+    assert report["model"]["weights"] == weights
+    again: Any = estimate({"model": report["scenario"]["model"]})
+    assert again["model"]["weights"] == weights
