@@ -1,6 +1,7 @@
 """What is risky about a question, left open by it, or to be known of its answer, as warnings."""
 
 from collections.abc import Mapping
+from math import sqrt
 
 from calc.architecture.config import Config
 from calc.architecture.families import left_out
@@ -78,8 +79,25 @@ def answer_warnings(question: Question, demand: Demand, memory: Report, speed: R
             "first tokens of published servers with pools apart differ from it: see the range, which holds four of five"
         )
         found.append(Warn("first-token-of-pools", message, "disaggregation", INFO))
+    if speed is not None and in_step(question.asked):
+        message = (
+            "answers of one length end together, and the prompts behind them go on coming together: their first token "
+            "comes later than here; arrivals with requests and concurrency follows each of them"
+        )
+        found.append(Warn("answers-in-step", message, "length_spread"))
     found += of_host(question, memory.get("host_bytes")) + of_experts(question, demand)
     return found + of_correction(question.asked, question.accelerator)
+
+
+def in_step(asked: Asked) -> bool:
+    """Return whether several answers that began together end within a step of each other, by even lengths.
+
+    Where decoding waits for prompts, the steady state knows what they wait for each other.
+    """
+    spread, engine = asked.length_spread, asked.engine
+    if spread is None or engine is None or not engine.values.get("mixes_prompts") or (asked.concurrency or 1) == 1:
+        return False
+    return sqrt(12.0) * spread * asked.output_tokens < 1.0
 
 
 def of_experts(question: Question, demand: Demand) -> list[Warn]:

@@ -145,6 +145,7 @@ class Architecture(NamedTuple):
     wide_logits: bool = True  # logits are raised to FP32 before the loss
     files: FileRules = FileRules()
     tower: tuple[int, int] | None = None  # layers and width of what sees, where its config has them by these names
+    fused_groups: int = 0  # of queries, keys and values that files store as one matrix, each in blocks of its own
 
     def __hash__(self) -> int:
         """Hash what tells models apart at a glance: an estimate looks up hundreds of stages, and tensors are many."""

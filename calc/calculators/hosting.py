@@ -5,9 +5,13 @@ from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.memory.placement import left_by_system
+from calc.question import read_asked
+from calc.scenario.fields import HOST_ENGINE, USUAL
+from calc.scenario.reader import Reader
 from calc.units import GIB, show_count, show_seconds
 
 TOPIC = "Host"
+DECIDE = ("model", "weights", "kv_cache", "kv_cache_v", "accelerator", "engine")  # which engine is the usual one
 MOST_LAYERS, MOST_CORES, MOST_GIB, MOST_WATTS = 1000, 1024, 100_000, 5000
 INPUTS = (
     Amount(
@@ -86,7 +90,7 @@ FIELDS = {field.name for field in INPUTS}
 
 
 def scenario(values: dict[str, object]) -> dict[str, object]:
-    """Return the scenario of what a form holds; a host matters where something stays in its memory."""
+    """Return the scenario of what a form holds; a host matters where something stays, or could, in its memory."""
     found = {name: value for name, value in values.items() if name not in FIELDS}
     found |= {name: values[name] for name in ("gpu_layers", "memory_limit", "power_limit", "pcie") if name in values}
     experts = values.get("experts_on_host")
@@ -94,7 +98,7 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
         found["experts_on_host"] = experts
     if "cache_store" in values:
         found["cache_offload"] = {"to": "host", "bytes": size_bytes(values, "cache_store")}
-    if not {"gpu_layers", "experts_on_host", "cache_offload"} & found.keys():
+    if not {"gpu_layers", "experts_on_host", "cache_offload"} & found.keys() and not leaves(found):
         return found
     host: dict[str, object] = {}
     if "processor" in values:
@@ -108,6 +112,15 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     elif values.get("gpu_layers") == 0:
         raise ScenarioError("host_memory", "is needed where the processor works alone: what fits in how much?")
     return {**found, "host": host} if host else found
+
+
+def leaves(asked: dict[str, object]) -> bool:
+    """Return whether the engine is one that could leave parts of the model in the host's memory, as repairs offer."""
+    engine = asked.get("engine")
+    if engine == USUAL:
+        found = read_asked(Reader({name: asked[name] for name in DECIDE if name in asked})).engine
+        engine = found.id if found else None
+    return engine == HOST_ENGINE
 
 
 def size_bytes(values: dict[str, object], name: str) -> int:

@@ -6,13 +6,16 @@ from calc.catalog.entries import Entry
 from calc.catalog.records import version_numbers
 
 DEVICE, FORMAT, FAMILY, CACHE, PRECISION = "device", "format", "family", "cache", "precision"
-DIVISION = "division"
-ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION)
+DIVISION, METHOD = "division", "method"
+ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION, METHOD)
+METHODS = ("full", "lora", "qlora")  # of training, the least last
 DIVIDED = ("tensor", "expert")  # degrees of parallelism that not every engine has, as facts on divisions name them
 TRAINED_APART = ("tensor", "pipeline", "context", "expert")  # those that not every framework of training has
 UNSHARDED = "none"
 STATES_ALONE = "zero-1"  # sharding that divides the optimizer's states and nothing else
 PACKED = "packed-tensor"  # tensor ranks of a frozen base whose weights are packed
+STAGED_TENSORS = "tensor-and-pipeline"  # tensor ranks in each of several stages
+PACKED_CACHE = "packed-cache-tensor"  # tensor ranks that keep a cache in fewer than 16 bits
 REPLICATED = "replicas"  # of what tensor ranks divide, where data ranks do not share its states
 TRAINING = "training"  # in place of an engine: libraries that all frameworks train with
 YES, NO, MAYBE = "yes", "no", "maybe"
@@ -26,7 +29,7 @@ class Support(NamedTuple):
     id: str
     engine: str  # or a framework of training, or TRAINING
     about: str  # one of ABOUT
-    names: tuple[str, ...]  # number formats, families, precisions of training, or ways to divide; empty for all
+    names: tuple[str, ...]  # number formats, families, precisions or methods of training, or ways to divide; empty: all
     where: tuple[str, ...]  # makers and architectures of devices; empty for all
     kinds: tuple[str, ...]  # segments of devices; empty for all
     families: tuple[str, ...]  # of which a fact about something else is; empty for all

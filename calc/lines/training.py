@@ -3,9 +3,11 @@
 import re
 
 from calc.architecture.parameters import parameters_total
+from calc.catalog.support import METHODS
 from calc.lines.layout import layout
 from calc.lines.reader import Reader
 from calc.planner.question import MOST_DEVICES
+from calc.planning.support import has_method
 from calc.scenario.fields import USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
 
@@ -28,7 +30,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     several = ((reader.count("accelerators") or 1) > 1 or kind == "trained_on") and "parallelism" not in scenario
     usual: dict[str, object] = {
         # What only reads is small.
-        "method": "full" if (kind == "duration" and anew) or not reader.writes() else "qlora",
+        "method": "full" if (kind == "duration" and anew) or not reader.writes() else smallest_method(reader),
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
         **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
@@ -46,6 +48,13 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def smallest_method(reader: Reader) -> str:
+    """Return the method that takes least of those which nothing says a line's framework lacks."""
+    framework = reader.value("framework")
+    named = framework if isinstance(framework, str) else None
+    return next(name for name in reversed(METHODS) if has_method(name, facts=reader.facts, framework=named))
 
 
 def of_each(reader: Reader) -> int:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.records import Accelerator
+from calc.catalog.support import METHODS
 from calc.errors import ScenarioError
 from calc.planner.account import FIELDS as ACCOUNT
 from calc.planner.account import Account, read_account
@@ -172,7 +173,6 @@ def check_training(given: Mapping[str, object], need: Need, limits: Limits, of: 
         raise ScenarioError("need", "of training takes days alone: in how many the run has to end")
     if given.get("rank_by") == "latency":
         raise ScenarioError("rank_by", "must not be latency: nobody waits for a token of a training run")
-    from calc.training.fields import METHODS
 
     one_of(given.get("method", METHODS[0]), "method", METHODS)
     ends = need.days is not None or limits.price_per_run is not None

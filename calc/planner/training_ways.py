@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
+from calc.catalog.support import METHODS
 from calc.memory.budget import Layout
 from calc.memory.training.plan import FULL, NO_CHECKPOINTS, SELECTIVE
 from calc.planner.candidate import Candidate
@@ -20,7 +21,7 @@ from calc.scenario.formats import read_format
 from calc.scenario.layout import read_layout
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
-from calc.training.fields import METHODS, QLORA_BASE
+from calc.training.fields import QLORA_BASE
 
 CHECKPOINTING = (NO_CHECKPOINTS, SELECTIVE, FULL)
 SHARDING = {"full": ("none", "zero-1", "zero-2", "zero-3"), "lora": ("none", "zero-3"), "qlora": ("none", "zero-3")}
@@ -72,7 +73,7 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
     Where sharding is open, it is what most frameworks have.
     """
     scenario = candidate.scenario
-    named, precision, method = scenario.get("framework"), scenario.get("precision"), scenario.get("method")
+    named, precision, method = scenario.get("framework"), scenario.get("precision"), str(scenario.get("method"))
     stored = scenario.get("base_weights") or (QLORA_BASE if method == "qlora" else "bf16")
     framework = facts.framework(named).id if isinstance(named, str) else None
     divided = {"parallelism": scenario.get("parallelism", {"data": candidate.devices.number})}
@@ -82,6 +83,7 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
         device=candidate.devices.accelerator,
         base=read_format(stored, "base_weights", facts)[0].id,
         precision=precision if isinstance(precision, str) else None,
+        method=method,
         layout=read_layout(Reader(divided))[0] or Layout(),
         sharding=str(scenario.get("sharding", SHARDED)),
     )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import local_share
-from calc.architecture.tensors import SPLIT_IN
+from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT
 from calc.catalog.records import StoredWeights, Weights
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stored_tensors
@@ -41,10 +41,10 @@ class Cut(NamedTuple):
 
     def message(self, ranks: int) -> str:
         """Return why it does not start, in a sentence."""
-        what = self.block.replace("_", " ")
+        what, apart = self.block.replace("_", " "), ", or expert parallelism," if self.block == "expert" else ""
         return (
             f"{ranks} tensor ranks would cut blocks of {self.whole}: of {self.side:,} each has {self.piece:,} "
-            f"({what} matrices); fewer ranks, or expert parallelism, leave them whole"
+            f"({what} matrices); fewer ranks{apart} leave them whole"
         )
 
 
@@ -61,11 +61,21 @@ def cut_blocks(architecture: Architecture, weights: Weights, tensor_ranks: int, 
     for tensor, _, number_format in stored_tensors(whole_model(architecture), weights):
         if number_format.group_rows < 2 or tensor.block not in CUT or len(tensor.shape) < 2:
             continue
+        if tensor.block == "attention" and tensor.split == SPLIT_OUT and whole_groups(architecture, tensor_ranks):
+            continue
         shape = local_share(tensor, tensor_ranks, expert_ranks)[1]
         side, whole = (1, number_format.group) if tensor.split == SPLIT_IN else (0, number_format.group_rows)
         if shape[side] != tensor.shape[side] >= whole and shape[side] % whole:
             return Cut(tensor.block, tensor.shape[side], shape[side], whole)
     return None
+
+
+def whole_groups(architecture: Architecture, tensor_ranks: int) -> bool:
+    """Return whether ranks take whole groups of queries, keys and values, which a file stores in blocks of their own.
+
+    Source: vLLM, model_executor/models/mimo_v2.py (a group for each KV head; more ranks than groups are refused).
+    """
+    return architecture.fused_groups > 0 and architecture.fused_groups % tensor_ranks == 0
 
 
 @lru_cache(maxsize=512)  # each layout of a search asks for the same few

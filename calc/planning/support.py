@@ -20,11 +20,14 @@ from calc.catalog.support import (
     GGUF,
     GGUF_WRITER,
     MAYBE,
+    METHOD,
     MLX,
     NO,
     PACKED,
+    PACKED_CACHE,
     PRECISION,
     REPLICATED,
+    STAGED_TENSORS,
     STATES_ALONE,
     TRAINED_APART,
     TRAINING,
@@ -37,7 +40,7 @@ from calc.memory.budget import Layout
 from calc.planning.blocks import cut_blocks, cut_groups
 
 ONE_DEVICE = Layout()
-BYTE_BITS = 8  # of the narrowest weights that are not packed
+HALF_BITS, BYTE_BITS = 16, 8  # of the narrowest weights that are not packed
 GROUPS = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were refused
 
 
@@ -119,6 +122,11 @@ def what_runs(
     """Return whether an engine runs a family in a number format, with caches in others; not known without an engine."""
     if engine is None:
         return Runs(None, ())
+    divided = [name for name in DIVIDED if getattr(layout, name) > 1]
+    if layout.tensor > 1 and layout.pipeline > 1:
+        divided.append(STAGED_TENSORS)
+    if layout.tensor > 1 and any(facts.number_format(name).bits < HALF_BITS for name in caches):
+        divided.append(PACKED_CACHE)
     known = known_runs(
         facts=facts,
         engine=engine.id,
@@ -127,7 +135,7 @@ def what_runs(
         formats=tuple(format_names(weights)),
         family=architecture.family,
         caches=caches,
-        divided=tuple(name for name in DIVIDED if getattr(layout, name) > 1),
+        divided=tuple(divided),
     )
     if engine.needs_whole_blocks and (cut := cut_blocks(architecture, weights, layout.tensor, layout.expert)):
         said = (cut.message(layout.tensor), engine.coefficient("whole_blocks").source)
@@ -214,10 +222,11 @@ def what_trains(
     device: Accelerator | None,
     base: str,
     precision: str | None,
+    method: str,
     layout: Layout = ONE_DEVICE,
     sharding: str = "zero-3",
 ) -> Runs:
-    """Return what keeps a framework from training: with frozen weights in a format, in a precision, in a layout.
+    """Return what keeps a framework from training: by a method, from weights in a format, in a precision, in a layout.
 
     `sharding` says what data ranks share of the model. None where nothing is known to. Facts are those on the
     framework, on what it is built on, and on the libraries of all. A precision that nobody states is what the framework
@@ -226,6 +235,7 @@ def what_trains(
     place = place_of(device)
     known = of_framework(framework, facts)
     found = [closest([fact for fact in known if fact.about == DEVICE], place)] if place else []
+    found += stated_of(known, METHOD, (method,), place)
     found += stated_of(known, FORMAT, (base,), place)
     found += stated_of(known, PRECISION, (precision,) if precision else (), place)
     divided = [name for name in TRAINED_APART if getattr(layout, name) > 1]
@@ -243,6 +253,11 @@ def trains_in(precision: str, *, facts: Catalog, framework: str | None, device: 
     """Return whether nothing is said against a framework's training in a precision on a device."""
     known = of_framework(framework, facts)
     return not any(fact and fact.runs != YES for fact in stated_of(known, PRECISION, (precision,), place_of(device)))
+
+
+def has_method(method: str, *, facts: Catalog, framework: str | None) -> bool:
+    """Return whether nothing is said against a framework's having a method of training."""
+    return not stated_of(of_framework(framework, facts), METHOD, (method,), None)
 
 
 @lru_cache(maxsize=64)

@@ -40,8 +40,11 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
         said, name = catalog.named_format(value), catalog.variant(value)
         head = (said.head if said else None) or {}
         repository = value if value in model.published else name  # a variant by whatever name is its repository
-        said_there = {**model.variants.get(name, {}), **head, **model.published.get(repository, {})}
-        written = value if head else repository or model.id
+        first, *others = model.repositories or ("",)
+        apart = value in others and first in model.published  # a sister that is not published as the first one is
+        fetched = repository or (value if apart else first)
+        said_there = {**model.variants.get(name, {}), **head, **model.published.get(fetched, {})}
+        written = value if head or apart else repository or model.id
         architecture = known_architecture(catalog, model.id, name, head)
         config = {**model.config, **said_there}
         told = said_there.get("context_tokens")

@@ -15,7 +15,6 @@ from calc.memory.training.plan import (
 )
 from calc.scenario.reader import Reader, read_flag
 
-METHODS = ("full", "lora", "qlora")
 BITSANDBYTES = ("nf4", "nf4-dq", "int8")  # formats into which it puts what is loaded in 16 bit
 QLORA_BASE = "nf4-dq"  # what QLoRA stores where nobody says it (arXiv:2305.14314, section 3)
 SHARDING = {"none": NONE, "zero-1": OPTIMIZER, "zero-2": GRADIENTS, "zero-3": PARAMETERS, "fsdp": PARAMETERS}

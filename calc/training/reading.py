@@ -7,6 +7,7 @@ from calc.architecture.layers import Architecture
 from calc.architecture.stages import COST, EVEN
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
+from calc.catalog.support import METHODS
 from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Method
@@ -43,7 +44,6 @@ from calc.training.fields import (
     ATTENTIONS,
     BITSANDBYTES,
     EAGER,
-    METHODS,
     MOST_BATCH,
     MOST_SEQUENCE,
     OFFLOADS,
@@ -298,6 +298,7 @@ def works_of(asked: Asked, facts: Catalog) -> Runs:
         device=asked.accelerator,
         base=plan.method.base.id,
         precision=plan.scheme.id if "precision" in asked.reader.given else None,
+        method=str(asked.filled["method"]),
         layout=plan.layout,
         sharding=str(asked.filled["sharding"]),
     )

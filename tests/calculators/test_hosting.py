@@ -24,14 +24,25 @@ def answer(**typed: str) -> str:
 MIXTURE = {"model": "qwen3-30b-a3b", "weights": "q4_k_m", "accelerator": "rtx-3060-12gb"}
 
 
-def test_a_host_is_asked_about_where_something_is_left_to_it() -> None:
-    """A processor alone says nothing as long as all layers are on the GPU; the slot of the GPU always does."""
-    assert "host" not in scenario(processor="epyc-9554")
+def test_a_host_is_asked_about_where_something_could_be_left_to_it() -> None:
+    """Under llama.cpp, the usual engine of a consumer's card; vLLM leaves none. The slot of the GPU always is."""
+    assert "host" in scenario(processor="epyc-9554")
+    assert "host" not in scenario(processor="epyc-9554", engine="vllm")
+    assert "host" not in scenario(processor="epyc-9554", accelerator="h100-sxm-80gb")
     assert scenario(pcie="4.0 x8")["pcie"] == "4.0 x8"
     found = scenario(gpu_layers="20", processor="epyc-9554", host_cores="32", host_bandwidth="300", host_memory="128")
     assert found["gpu_layers"] == 20.0
     assert found["host"] == {"processor": "epyc-9554", "cores": 32, "bandwidth": "300.0 GB/s", "memory": 128 * 2**30}
     assert not hosting.FIELDS & (found.keys() - {"gpu_layers", "experts_on_host", "pcie"})
+
+
+@pytest.mark.parametrize(("host", "helps"), [({"host_memory": ""}, True), ({}, False), ({"host_memory": "512"}, True)])
+def test_no_more_is_left_to_a_host_than_it_has(host: dict[str, str], helps: bool) -> None:
+    """The experts of DeepSeek V3 go to no host of 64 GiB, which the form has where nobody says; none at all is any."""
+    typed = {"model": "deepseek-v3", "weights": "q4_k_m", "accelerator": "rtx-4090"}
+    report: Any = CALCULATORS["will-it-fit"].report(typed | host)
+    moved = [repair for repair in report["repairs"] if {"experts_on_host", "gpu_layers"} & repair["change"].keys()]
+    assert bool(moved) is helps
 
 
 def test_none_of_the_experts_is_no_question() -> None:

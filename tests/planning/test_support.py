@@ -120,6 +120,68 @@ def test_versions_of_a_fact() -> None:
     assert fact._replace(before="").holds_in("")
 
 
+@pytest.mark.parametrize(
+    ("model", "tensor", "runs"),
+    [
+        ("mimo-v2.5", 4, True),  # verified by vLLM's recipe, which says that 8 do not load
+        ("mimo-v2.5", 8, False),
+        ("mimo-v2.5-pro", 8, True),
+        ("mimo-v2.5-pro", 16, False),  # github.com/vllm-project/vllm/pull/46755
+    ],
+)
+def test_ranks_take_whole_groups_of_a_fused_projection(model: str, tensor: int, runs: bool) -> None:
+    """MiMo V2.5's files hold queries, keys and values in a group for each KV head, whose blocks end with it."""
+    fields = {"accelerators": tensor, "parallelism": {"tensor": tensor}}
+    assert asked(model, "vllm", "h200-sxm-141gb", **fields)["runs"] is runs
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "cache", "runs"),
+    [
+        ("rtx-3090", "fp16", True),
+        ("rtx-3090", "q8_0", False),  # a cache in few bits
+        ("arc-pro-b60-24gb", "fp16", None),  # whose SYCL has none
+        ("m4-max-64gb", "fp16", False),  # of which two are two computers
+    ],
+)
+def test_where_llama_cpp_divides_tensors(accelerator: str, cache: str, runs: bool | None) -> None:
+    """By layers it runs on each of them, with any cache."""
+    fields = {"weights": "q4_k_m", "kv_cache": cache, "accelerators": 2}
+    by_tensors = asked("qwen3-8b", "llama.cpp", accelerator, **fields, parallelism={"tensor": 2})
+    assert by_tensors["runs"] is runs
+    assert asked("qwen3-8b", "llama.cpp", accelerator, **fields, parallelism={"pipeline": 2})["runs"] is True
+
+
+@pytest.mark.parametrize(
+    ("engine", "model", "weights", "last", "first"),
+    [
+        ("llama.cpp", "qwen3-8b", "q4_k_m", "b5091", "b5092"),
+        ("llama.cpp", "gemma-3-27b", "q4_k_m", "b4874", "b4875"),
+        ("llama.cpp", "deepseek-v3", "q4_k_m", "b4416", "b4417"),
+        ("llama.cpp", "kimi-k2", "q4_k_m", "b5901", "b5902"),
+        ("llama.cpp", "glm-4.5-air", "q4_k_m", "b6084", "b6085"),
+        ("tensorrt-llm", "qwen3-8b", "bf16", "0.19", "0.20"),
+        ("tensorrt-llm", "gpt-oss-20b", "published", "0.21", "1.0"),
+        ("tensorrt-llm", "qwen3-next-80b-a3b", "bf16", "1.1", "1.2"),
+    ],
+)
+def test_versions_older_than_a_family(engine: str, model: str, weights: str, last: str, first: str) -> None:
+    """A build before the one that a family came with starts no model of it."""
+    for version, runs in ((last, False), (first, True)):
+        report = asked(model, engine, "h100-sxm-80gb", weights=weights, engine_version=version)
+        assert report["runs"] is runs, (version, report["runs_because"])
+
+
+@pytest.mark.parametrize("engine", ["sglang", "vllm"])
+def test_few_heads_on_a_rank_are_no_reason_against_it(engine: str) -> None:
+    """Kimi K2.6's 64 heads on eight MI300X: Triton's kernels attend by default where AITER's want 16 heads or 128.
+
+    Source: SGLang, srt/arg_groups (the backend of latent attention on HIP); vLLM, VLLM_ROCM_USE_AITER, which is off.
+    """
+    fields = {"accelerators": 8, "parallelism": {"tensor": 8}}
+    assert asked("kimi-k2.6", engine, "mi300x", **fields)["runs"] is True
+
+
 def test_ranks_that_cut_blocks() -> None:
     """It does not start, says which matrix and why, and starts with whole experts or fewer ranks."""
     base = {"model": "Qwen/Qwen3-235B-A22B-FP8", "engine": "sglang", "accelerator": "H200", "accelerators": 8}
@@ -136,6 +198,7 @@ def test_ranks_that_cut_blocks() -> None:
     [
         ("qwen3-30b-a3b", 8, {"tensor": 8, "expert": 8}, "it has no expert parallelism"),
         ("qwen3-30b-a3b", 8, {"data": 8, "expert": 8}, "it has no expert parallelism"),
+        ("qwen3-30b-a3b", 8, {"tensor": 4, "pipeline": 2}, "by layers or by tensors"),
         ("deepseek-v3", 8, {"tensor": 8}, "--split-mode tensor refuses this architecture"),
         ("deepseek-v3", 32, {"pipeline": 32}, "32 devices are more than the 16 that llama.cpp divides a model over"),
     ],

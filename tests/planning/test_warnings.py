@@ -11,6 +11,7 @@ from calc.planning.serving_warnings import share_warnings
 
 LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm"}
 GPT_OSS = {"model": "gpt-oss-120b", "weights": "mxfp4", "engine_version": "0.11.0", "accelerator": "h100-sxm-80gb"}
+IN_STEP: dict[str, Any] = {"accelerator": "h100-sxm-80gb", "concurrency": 64, "output_tokens": 512, "length_spread": 0}
 WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
     ({"model": "bert-base", "engine": "transformers"}, "writes-no-text", "model", "info", ["one pass over its input"]),
     (
@@ -47,6 +48,13 @@ WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
         "parallelism.tensor",
         "info",
         ["GeForce RTX 3090 has a link only with a bridge", "PCIe is counted on"],
+    ),
+    (
+        IN_STEP,
+        "answers-in-step",
+        "length_spread",
+        "caution",
+        ["end together", "arrivals with requests and concurrency"],
     ),
     (
         {
@@ -100,6 +108,7 @@ def test_a_warning(scenario: dict[str, Any], code: str, field: str, severity: st
         {"accelerator": "rtx-4090", "parallelism": {"pipeline": 2}},
         {"accelerator": "h100-sxm-80gb", "engine": "sglang", "model": "gpt-oss-120b", "weights": "mxfp4"},
         {**GPT_OSS, "sequence_slots": 256},
+        *({**IN_STEP, **apart} for apart in ({"length_spread": 0.05}, {"engine": "sglang"}, {"concurrency": 1})),
     ],
 )
 def test_nothing_to_warn_of(scenario: dict[str, Any]) -> None:

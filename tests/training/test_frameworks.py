@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from calc import ScenarioError, estimate
+from calc import ScenarioError, estimate, plan, read_line
 from calc.catalog import catalog
 from calc.performance.exchanges import exchanges
 from calc.performance.operations import Collective
@@ -394,3 +394,34 @@ def test_fp32_adapters_take_the_time_of_fp32_products() -> None:
         for width in ("bf16", "fp32")
     )
     assert 1.1 < wide / narrow < 3
+
+
+@pytest.mark.parametrize(
+    ("framework", "method", "runs"),
+    [
+        ("megatron-lm", "qlora", False),
+        ("megatron-lm", "lora", None),  # which what is built on it has
+        ("nemo", "lora", None),
+        ("torchtitan", "qlora", False),
+        ("nanotron", "lora", False),
+        ("axolotl", "qlora", None),
+    ],
+)
+def test_frameworks_refuse_methods_that_they_lack(framework: str, method: str, runs: bool | None) -> None:
+    """A report says so with a source, and a plan over all methods offers none that does not start."""
+    found = report(framework=framework, method=method, accelerator="h100-sxm-80gb", parallelism={"data": 8})
+    assert found["runs"] is runs and all(item["source"] for item in found["runs_because"])
+    have = {"accelerator": "h100-sxm-80gb", "accelerators": 8}
+    asked = {"workload": "training", "want": "models", "models": ["llama-3.1-8b"], "have": have}
+    planned: Any = plan({**asked, "framework": framework, "method": method})
+    assert bool(planned["options"]) is (runs is not False)
+
+
+@pytest.mark.parametrize(
+    ("line", "method"),
+    [("megatron", "full"), ("nemo", "lora"), ("torchtitan", "full"), ("axolotl", "qlora"), ("", "qlora")],
+)
+def test_a_line_takes_a_method_that_its_framework_has(line: str, method: str) -> None:
+    """Where it says none, it is the one that takes least of those that nothing is said against."""
+    found: Any = read_line(f"finetune llama 8b {line} on 8x h100")
+    assert found["scenario"]["method"] == method

@@ -167,4 +167,5 @@ def mimo_v2(config: Config) -> Architecture:
     tower = mimo_tower(config.nested("vision_config")) if config.has("vision_config") else ()
     if config.has("audio_config"):
         tower += mimo_ear(config.nested("audio_config"))
-    return with_tower(config, text, tower)
+    whole = with_tower(config, text, tower)
+    return whole._replace(fused_groups=text.integer("num_key_value_heads"))

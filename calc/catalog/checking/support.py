@@ -10,10 +10,14 @@ from calc.catalog.support import (
     FORMAT,
     GGUF,
     MAYBE,
+    METHOD,
+    METHODS,
     MLX,
     NO,
     PACKED,
+    PACKED_CACHE,
     REPLICATED,
+    STAGED_TENSORS,
     STATES_ALONE,
     TRAINED_APART,
     TRAINING,
@@ -46,9 +50,9 @@ def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     check.choice(f"{where}.runs", entry["runs"], (YES, NO, MAYBE))
     devices = {str(device.get("architecture")) for device in tables["accelerators"].values()} | set(VENDORS)
     formats = {*tables["number_formats"], GGUF, MLX}
-    named = {FORMAT: formats, CACHE: formats, DIVISION: {*TRAINED_APART, PACKED, REPLICATED, STATES_ALONE}}.get(
-        str(entry["about"])
-    )
+    divisions = {*TRAINED_APART, PACKED, PACKED_CACHE, REPLICATED, STAGED_TENSORS, STATES_ALONE}
+    known_names = {FORMAT: formats, CACHE: formats, DIVISION: divisions, METHOD: set(METHODS)}
+    named = known_names.get(str(entry["about"]))
     lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", named))
     for field, known in lists:
         listed = entry.get(field, [])
