@@ -289,6 +289,23 @@ def test_transformer_engine_keeps_inputs_in_8_bits() -> None:
     assert wide_bytes - narrow_bytes == less
 
 
+def test_ranks_keep_their_part_of_gathered_inputs_in_8_bits() -> None:
+    """Of both normed inputs two ranks keep half each, as of all else: a rank keeps half of what one device does."""
+    asked = {**LLAMA, "precision": "fp8-mixed", "compile": True, "micro_batch": 1, "sequence_tokens": 4096}
+    asked |= {"narrow_inputs_kept": True, "cross_entropy": "fused"}
+    whole, halved = (
+        kept_by_a_layer(estimate({**asked, **more}))
+        for more in ({}, {"parallelism": {"tensor": 2, "data": 4}, "sequence_parallel": True})
+    )
+    assert whole == 2 * halved
+
+
+def kept_by_a_layer(found: Mapping[str, Any]) -> int:
+    """Return the bytes of the inputs of matrices that a layer keeps in 8 bits."""
+    part = next(part for part in found["memory"]["parts"] if part["id"] == "activations")
+    return int(next(step["value"] for step in part["steps"] if step["name"].endswith("inputs of matrices in FP8")))
+
+
 def test_experts_that_weigh_inside_keep_no_outputs() -> None:
     """Eight experts' outputs of each token, in two bytes, in each of 48 layers."""
     asked = {"workload": "training", "model": "qwen3-30b-a3b", "micro_batch": 1, "sequence_tokens": 4096}
