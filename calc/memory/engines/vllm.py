@@ -261,7 +261,7 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
 
 def driver_amount(case: Case) -> Amount:
     """Return what a process holds before it loads a model; with what joins it to others where there are any."""
-    linked = case.layout.tensor * case.layout.pipeline > 1 and "runtime_context_linked" in case.engine.values
+    linked = joins_others(case) and "runtime_context_linked" in case.engine.values
     coefficient = "runtime_context_linked" if linked else "runtime_context"
     if "context_thread" in case.engine.values:
         return context_amount(case, coefficient)
@@ -274,9 +274,14 @@ def links_amounts(case: Case) -> list[Amount]:
     compressed = counted and case.stage.architecture.family in case.engine.compressed_pages
     workspaces = "workspaces_compressed" if compressed else "workspaces"
     found = [constant(case, "workspaces", "Workspaces of kernels", workspaces)]
-    if case.layout.tensor * case.layout.pipeline > 1:
+    if joins_others(case):
         found.append(constant(case, "communication_buffers", "Buffers of collectives", collectives(case)))
     return found
+
+
+def joins_others(case: Case) -> bool:
+    """Whether a rank exchanges tensors with others: parts of a model do, and replicas that divide their experts."""
+    return case.layout.tensor * case.layout.pipeline > 1 or case.layout.expert > 1
 
 
 def collectives(case: Case) -> str:
