@@ -23,6 +23,8 @@ from calc.memory.runtime import (
     total,
 )
 
+CUT = "0.5.3"  # long prompts are read in pieces since then (vLLM #6666)
+
 
 def vllm(case: Case) -> Runtime:
     """Return vLLM's memory of a device.
@@ -138,12 +140,13 @@ def running_sequences(case: Case) -> int:
 def step_tokens(case: Case) -> int:
     """Return the tokens of the largest step: as stated, the engine's own number, or a whole text where none is cut.
 
-    Versions before V1 read prompts whole, up to a length from which they cut them.
+    Versions before V1 read prompts whole, up to a length from which they cut them, and of any length at first.
     """
     if case.batched_tokens is not None:
         return case.batched_tokens
-    usual = round(by_size(case.engine.values, "batched_tokens", case.accelerator))
-    return max(usual, case.demand.tokens) if case.demand.tokens <= case.engine.values.get("whole_prompt", 0) else usual
+    usual, tokens = round(by_size(case.engine.values, "batched_tokens", case.accelerator)), case.demand.tokens
+    whole = tokens <= case.engine.values.get("whole_prompt", 0) or case.engine.before(CUT)
+    return max(usual, tokens) if whole else usual
 
 
 def profile_amounts(case: Case, sequences: int) -> list[Amount]:
