@@ -306,6 +306,18 @@ def kept_by_a_layer(found: Mapping[str, Any]) -> int:
     return int(next(step["value"] for step in part["steps"] if step["name"].endswith("inputs of matrices in FP8")))
 
 
+@pytest.mark.parametrize(("model", "attention"), [("gemma-3-12b", "eager"), ("gemma-2-9b", "flash")])
+def test_what_a_framework_does_may_depend_on_the_family(model: str, attention: str) -> None:
+    """Unsloth has whole scores of Gemma 3: 28,000 tokens that flash attention would hold are too many for an H100."""
+    run = {"model": model, "framework": "unsloth", "method": "lora", "sequence_tokens": 28_000}
+    asked = {**run, "workload": "training", "accelerator": "h100-sxm-80gb"}
+    found: Any = estimate(asked)
+    assert found["scenario"]["attention"] == attention
+    assert found["memory"]["fits"] is (attention == "flash")
+    stated: Any = estimate({**asked, "attention": "flash"})
+    assert stated["memory"]["fits"]
+
+
 def test_experts_that_weigh_inside_keep_no_outputs() -> None:
     """Eight experts' outputs of each token, in two bytes, in each of 48 layers."""
     asked = {"workload": "training", "model": "qwen3-30b-a3b", "micro_batch": 1, "sequence_tokens": 4096}
