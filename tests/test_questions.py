@@ -78,10 +78,10 @@ def test_no_outcome_is_neglected(answers: list[tuple[dict[str, str], str]], outc
 def test_what_is_known_not_to_start_seldom_fits(answers: list[tuple[dict[str, str], str]]) -> None:
     """Of all that starts nowhere few get a yes.
 
-    The sources of two contradict the engine's own table by now, one's engine starts with other kernels, and ranks of
-    four cut groups of 4-bit weights: makers pad their files for that, so that it says nothing of a model by itself.
+    The sources of two contradict the engine's own table by now, one's engine starts with other kernels, and the file of
+    one, whose groups ranks cut, was filled up since.
     """
-    assert len([row for row, answer in answers if row["outcome"] == REFUSED and answer == STARTS]) <= 7
+    assert len([row for row, answer in answers if row["outcome"] == REFUSED and answer == STARTS]) <= 4
 
 
 ASKED: list[tuple[dict[str, Any], str, float, float]] = [  # asked, answer, range of the memory in GiB

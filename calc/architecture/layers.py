@@ -144,6 +144,7 @@ class Architecture(NamedTuple):
     predicting: tuple[Layer, ...] = ()  # what one of them repeats, where it is not what the last layers are
     wide_logits: bool = True  # logits are raised to FP32 before the loss
     files: FileRules = FileRules()
+    filled_width: int = 0  # inside of the MLP, as the maker's files in groups of 4 and 8 bits have it, where it is more
     tower: tuple[int, int] | None = None  # layers and width of what sees, where its config has them by these names
     fused_groups: int = 0  # of queries, keys and values that files store as one matrix, each in blocks of its own
 

@@ -19,7 +19,7 @@ from calc.planner.question import Question
 from calc.planner.search import Search
 from calc.planning.bounds import least
 from calc.planning.chance import LIKELY, SURE
-from calc.planning.training_fit import chance_on, fullest, hosted_bytes
+from calc.planning.training_fit import chance_on, fullest, hosted_bytes, room_on
 from calc.question import read_asked
 from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader
@@ -133,8 +133,9 @@ class Sizing(Search):
 
     def short_of(self, scenario: dict[str, object], device: Accelerator, chance: float) -> Miss | None:
         """Return what the fullest device lacks, or the hosts of all, None where it fits with a chance."""
-        found = self.needed(scenario, device.capacity_bytes)
-        miss = lacking(found, device.capacity_bytes, chance)
+        capacity = room_on(device, self.facts)
+        found = self.needed(scenario, capacity)
+        miss = lacking(found, capacity, chance)
         if isinstance(found, Miss) or not found.hosted or (miss and miss.reason == "memory"):
             return miss
         room = self.hosts_bytes(device, self.read(scenario).layout.devices)
@@ -176,7 +177,7 @@ class Sizing(Search):
 
         A way that recomputes less keeps no less, but the allocator may find its blocks again: so it may with these.
         """
-        misses, room = list[Miss](), device.capacity_bytes
+        misses, room = list[Miss](), room_on(device, self.facts)
         try:
             for scenario in leanest:
                 found = self.needed(scenario, room)

@@ -29,22 +29,14 @@ class Cut(NamedTuple):
     side: int
     piece: int
     whole: int
-
-    @property
-    def doubt(self) -> str:
-        """What a file's maker may have done about it, in a sentence."""
-        what = self.block.replace("_", " ")
-        return (
-            f"a rank's {self.piece:,} of {self.side:,} inputs ({what} matrices) are no whole groups of {self.whole}: "
-            "it starts only with a file whose maker filled them up, or with fewer tensor ranks"
-        )
+    instead: str = ""  # what leaves them whole, too
 
     def message(self, ranks: int) -> str:
         """Return why it does not start, in a sentence."""
-        what, apart = self.block.replace("_", " "), ", or expert parallelism," if self.block == "expert" else ""
+        what = self.block.replace("_", " ")
         return (
             f"{ranks} tensor ranks would cut blocks of {self.whole}: of {self.side:,} each has {self.piece:,} "
-            f"({what} matrices); fewer ranks{apart} leave them whole"
+            f"({what} matrices); fewer ranks{self.instead and f', or {self.instead},'} leave them whole"
         )
 
 
@@ -66,7 +58,8 @@ def cut_blocks(architecture: Architecture, weights: Weights, tensor_ranks: int, 
         shape = local_share(tensor, tensor_ranks, expert_ranks)[1]
         side, whole = (1, number_format.group) if tensor.split == SPLIT_IN else (0, number_format.group_rows)
         if shape[side] != tensor.shape[side] >= whole and shape[side] % whole:
-            return Cut(tensor.block, tensor.shape[side], shape[side], whole)
+            instead = "expert parallelism" if tensor.block == "expert" else ""
+            return Cut(tensor.block, tensor.shape[side], shape[side], whole, instead)
     return None
 
 
@@ -83,15 +76,18 @@ def cut_groups(architecture: Architecture, weights: Weights, tensor_ranks: int) 
     """Return the first matrix whose groups along its inputs a split would cut, None where all pieces are whole groups.
 
     Of formats of 4 and 8 bits that AWQ and GPTQ write, whose kernels read whole groups. Experts are let be: their
-    kernels take smaller groups. Some makers fill inner widths up before, as Qwen did for Qwen2.5 72B.
-    Source: vLLM, model_executor/layers/quantization/utils/marlin_utils.py (verify_marlin_supports_shape) and awq.py.
+    kernels take smaller groups. Where a maker filled inner widths up before, as Qwen did for Qwen2.5 72B, its files are
+    meant. Source: vLLM, model_executor/layers/quantization/utils/marlin_utils.py (verify_marlin_supports_shape) and
+    awq.py.
     """
     if tensor_ranks == 1 or isinstance(weights, StoredWeights):
         return None
     for tensor, _, number_format in stored_tensors(whole_model(architecture), weights):
         if number_format.id not in IN_GROUPS or tensor.block not in DENSE or tensor.split != SPLIT_IN:
             continue
-        piece = local_share(tensor, tensor_ranks)[1][1]
+        side, piece = tensor.shape[1], local_share(tensor, tensor_ranks)[1][1]
+        if tensor.block == "mlp" and architecture.filled_width > side:
+            piece = architecture.filled_width * piece // side
         if piece % number_format.group:
-            return Cut(tensor.block, tensor.shape[1], piece, number_format.group)
+            return Cut(tensor.block, side, piece, number_format.group, "a file whose maker filled them up")
     return None

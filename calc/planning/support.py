@@ -144,7 +144,7 @@ def what_runs(
         message = f"{devices} devices are more than the {engine.most_devices:g} that {engine.name} divides a model over"
         return refused(known, (message, engine.coefficient("most_devices").source))
     if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
-        return Runs(None, ((cut.doubt, GROUPS),), known.on_device)
+        return refused(known, (cut.message(layout.tensor), GROUPS))
     return known
 
 

@@ -4,7 +4,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from calc.catalog import Catalog
+from calc.catalog.records import Accelerator
 from calc.memory.budget import Layout
+from calc.memory.runtime import visible_bytes
 from calc.memory.training.moments import Timeline
 from calc.memory.training.phases import stays_bytes, timelines
 from calc.memory.training.plan import Plan
@@ -31,6 +33,11 @@ def fullest_within(plan: Plan, capacity_bytes: int) -> tuple[Timeline, list[Time
 def hosted_bytes(plan: Plan, by_stage: Sequence[Timeline]) -> int:
     """Return what waits in the memory of all hosts together."""
     return plan.layout.devices // plan.layout.pipeline * sum(stage.host for stage in by_stage)
+
+
+def room_on(device: Accelerator, facts: Catalog) -> int:
+    """Return the bytes of a device that a training program sees, as one that serves does."""
+    return visible_bytes(device, facts.engine("transformers"))
 
 
 def chance_on(needed: Total, capacity: int) -> float:

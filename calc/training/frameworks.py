@@ -12,8 +12,11 @@ from calc.training.fields import DEFAULTS, USUAL, TrainingReader
 NESTED = "."  # between a field and a part of it, as in "parallelism.tensor"
 
 
-def follow_framework(reader: TrainingReader, facts: Catalog) -> None:
-    """Have a reader take what the scenario's framework does before it takes a default; nothing without one."""
+def follow_framework(reader: TrainingReader, facts: Catalog, family: str) -> None:
+    """Have a reader take what the scenario's framework does before it takes a default; nothing without one.
+
+    `family` is that of the model, which some of it depends on.
+    """
     name = reader.given.get("framework")
     if name is None:
         return
@@ -23,7 +26,7 @@ def follow_framework(reader: TrainingReader, facts: Catalog) -> None:
     reader.filled["framework"] = framework.id
     for preset in presets_of(framework, facts):
         open_field = preset.field not in reader.given and preset.field not in reader.presets
-        if open_field and holds(preset.when, reader):
+        if open_field and holds(preset.when, reader, family):
             reader.presets[preset.field] = preset.value
 
 
@@ -34,14 +37,19 @@ def presets_of(framework: Framework, facts: Catalog) -> Iterator[Preset]:
         yield from presets_of(facts.framework(framework.follows), facts)
 
 
-def holds(when: Mapping[str, list[object]], reader: TrainingReader) -> bool:
+def holds(when: Mapping[str, list[object]], reader: TrainingReader, family: str) -> bool:
     """Return whether a scenario, with the presets so far, has one of the values listed for each field."""
-    return all(said(field, reader) in allowed for field, allowed in when.items())
+    return all(said(field, reader, family) in allowed for field, allowed in when.items())
 
 
-def said(field: str, reader: TrainingReader) -> object:
-    """Return what a scenario says in a field by its usual name; of a degree of parallelism, whether it is one."""
+def said(field: str, reader: TrainingReader, family: str) -> object:
+    """Return what a scenario says in a field by its usual name; of a degree of parallelism, whether it is one.
+
+    Of a model, `model.family` is its family.
+    """
     outer, _, inner = field.partition(NESTED)
+    if outer == "model":
+        return family
     value = reader.given.get(outer, reader.presets.get(outer, DEFAULTS.get(outer, USUAL)))
     if outer == "parallelism":
         degrees = value if isinstance(value, Mapping) else {}

@@ -84,8 +84,8 @@ def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     """Return a training scenario as a plan. Raises ScenarioError, by field, for what is wrong or cannot be."""
     reader = TrainingReader(scenario)
     reader.option("workload", ("training",), "training")
-    follow_framework(reader, facts)
     model = read_trained(reader, facts)
+    follow_framework(reader, facts, model.architecture.family)
     plan = read_plan(reader, model, facts)
     tokens_of_run = None
     if "training_tokens" in reader.given:

@@ -15,7 +15,7 @@ from calc.errors import ScenarioError
 from calc.memory.training.device import Device
 from calc.memory.training.plan import PARAMETERS, Plan
 from calc.planning.fit import most_that_fit
-from calc.planning.training_fit import fullest, fullest_within
+from calc.planning.training_fit import fullest, fullest_within, room_on
 from calc.training.changes import (
     BESIDE_WEIGHTS,
     DIVIDING,
@@ -230,7 +230,7 @@ def start(scenario: Scenario, facts: Catalog) -> tuple[Plan, int, Size]:
     asked = read_training(scenario, facts)
     if asked.accelerator is None:
         raise ScenarioError("accelerator", "is needed: what shall it fit on?")
-    return asked.plan, asked.accelerator.capacity_bytes, size_of(asked.plan, facts)
+    return asked.plan, room_on(asked.accelerator, facts), size_of(asked.plan, facts)
 
 
 def room(scenario: Scenario) -> Room:

@@ -12,7 +12,7 @@ from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.chance import is_sure
 from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, memory_bucket, training_bucket
-from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes
+from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes, room_on
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
 from calc.training.checks import expert_warnings, warnings
@@ -35,7 +35,7 @@ def training_report(
         parts = [part._replace(steps=()) for part in parts]
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
     if working and asked.accelerator is not None:
-        needed = devices_needed(plan, asked.accelerator.capacity_bytes, facts, fits=memory["fits"] is True)
+        needed = devices_needed(plan, room_on(asked.accelerator, facts), facts, fits=memory["fits"] is True)
         memory["devices_needed"] = needed.devices if needed else None
         memory["devices_needed_parallelism"] = needed._asdict() if needed else None
     works = works_of(asked, facts)
@@ -48,7 +48,7 @@ def training_report(
         from calc.training.repairs import listed_repairs  # a run that fits needs none
 
         read = {**scenario, "model": asked.model}  # not anew at every trial
-        listed = listed_repairs(read, plan, asked.accelerator.capacity_bytes, sized(plan, (widest, by_stage), facts))
+        listed = listed_repairs(read, plan, room_on(asked.accelerator, facts), sized(plan, (widest, by_stage), facts))
     return {
         "scenario": asked.filled,
         "defaults": asked.defaults,
@@ -109,7 +109,7 @@ def memory_of(asked: Asked, timeline: Timeline, by_stage: list[Timeline], sizes:
     )
     report["host_bytes"] = hosted_bytes(plan, by_stage)
     if asked.accelerator is not None:
-        capacity = asked.accelerator.capacity_bytes
+        capacity = room_on(asked.accelerator, facts)
         report["capacity_bytes"] = report["limit_bytes"] = capacity
         report["fits"] = sizes.device.typical <= capacity
         report["headroom_bytes"] = capacity - sizes.device.typical

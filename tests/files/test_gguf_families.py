@@ -120,10 +120,11 @@ def test_the_way_back(config: dict[str, Any], architecture: Architecture, name: 
     """The same tensors, layers, caches and states.
 
     A file does not say how Phi's rotary frequencies are scaled, nor dropout, which only training has, nor which
-    activation function a config names; and those made here leave out layers that predict further tokens.
+    activation function a config names, nor how other formats are filled up; and those made here leave out layers that
+    predict further tokens.
     """
     back = read_config(Config(config_of([converted(config, architecture, name)])))
-    ignored: dict[str, Any] = {"family": "", "context_tokens": None, "prediction_layers": 0}
+    ignored: dict[str, Any] = {"family": "", "context_tokens": None, "prediction_layers": 0, "filled_width": 0}
     if architecture.family != "llama":
         ignored["rope_factors"] = 0
     assert unsaid(back)._replace(**ignored) == unsaid(architecture)._replace(**ignored)

@@ -46,6 +46,7 @@ def engine(**values: float) -> Any:
         source="engine",
         coefficient=lambda name: SimpleNamespace(source=f"source of {name}"),
         whole=lambda name: round(values[name]),
+        before=lambda _: False,
     )
 
 
@@ -134,11 +135,20 @@ def test_a_share_that_is_given() -> None:
 def test_sglang_leaves_room_for_what_sees(tower: tuple[int, int] | None, share: float) -> None:
     """A twentieth for CLIP's large tower; a tenth more each time that another is as large again, to a fifth."""
     architecture: Any = SimpleNamespace(tower=tower, attention=None)
-    assert seeing_share(architecture) == pytest.approx(share, rel=1e-5)
+    assert seeing_share(architecture, engine()) == pytest.approx(share, rel=1e-5)
     plain: Any = RULE
     seeing = case(24 * GIB, **plain)
     seeing.demand = SimpleNamespace(architecture=architecture)
     assert static_fraction(seeing) == pytest.approx(static_fraction(case(24 * GIB, **plain)) * share, rel=1e-5)
+
+
+def test_sglang_once_left_a_tenth_for_whatever_sees() -> None:
+    """Until 0.4.6, of a share that is given too; of what reads alone nothing."""
+    early: Any = case(24 * GIB, fraction=0.8, **RULE)
+    early.engine.before = lambda first: first == "0.4.7"
+    assert static_fraction(early) == 0.8
+    early.demand = SimpleNamespace(architecture=SimpleNamespace(tower=(12, 768), attention=None))
+    assert static_fraction(early) == pytest.approx(0.72)
 
 
 @pytest.mark.parametrize(
@@ -658,3 +668,13 @@ def test_a_share_of_a_head_is_rotated() -> None:
     for model, rotated in asked.items():
         kinds = known_architecture(catalog(), model).kinds
         assert {kind.attention.rotated for kind in kinds if kind.attention is not None} == {rotated}
+
+
+@pytest.mark.parametrize(
+    ("version", "tokens", "step"), [("0.5.2", 65536, 65536), ("0.5.3", 65536, 2048), ("0.5.3", 16384, 16384)]
+)
+def test_prompts_of_any_length_were_read_whole_once(version: str, tokens: int, step: int) -> None:
+    """vLLM reads prompts of more than 32,768 tokens in pieces since 0.5.3 (pull request 6666)."""
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-a6000", "context_tokens": tokens}
+    report: Any = estimate({**asked, "engine_version": version})
+    assert report["scenario"]["batched_tokens"] == step

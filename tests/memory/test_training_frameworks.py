@@ -180,3 +180,14 @@ def test_what_a_framework_cannot_do_is_refused_by_field(field: str, value: objec
     with pytest.raises(ScenarioError) as caught:
         estimate({**LARGE, **others, field: value})
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("device", "seen"),
+    [("a100-sxm-40gb", 39.55), ("v100-sxm-32gb", 31.55), ("a100-sxm-80gb", 79.25), ("rtx-4090", 23.54)],
+)
+def test_training_has_what_programs_see(device: str, seen: float) -> None:
+    """PyTorch's errors name 39.39 to 39.59 GiB of an A100 with 40 GB, 31.74 of a V100, 23.52 of a 4090."""
+    asked = {"workload": "training", "model": "qwen3-0.6b", "method": "lora", "accelerator": device}
+    report: Any = estimate(asked)
+    assert report["memory"]["capacity_bytes"] == pytest.approx(seen * 2**30, rel=1e-3)

@@ -519,7 +519,10 @@ def test_frameworks_train_in_a_precision(precision: str, framework: str | None, 
         ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.10.0"}, True),
         ({"model": "qwen3-30b-a3b", "weights": "nf4", "engine_version": "0.8.5"}, False),  # vLLM 17337
         ({"model": "qwen3-vl-30b-a3b", "weights": "q4_k_m", "engine_version": "0.11.0"}, False),  # vLLM 28691
-        ({"model": "qwen2.5-vl-72b", "weights": "awq", "parallelism": {"tensor": 2}}, None),  # vLLM 13640
+        ({"model": "qwen2.5-vl-72b", "weights": "awq", "parallelism": {"tensor": 2}}, True),  # vLLM 21695: filled up
+        ({"model": "qwen1.5-14b", "weights": "awq", "parallelism": {"tensor": 2}}, False),  # vLLM 2699
+        ({"model": "llama-2-7b", "weights": "gptq-int4", "parallelism": {"tensor": 4}}, False),
+        ({"model": "llama-2-7b", "weights": "gptq-int4", "parallelism": {"tensor": 2}}, True),
         ({"model": "qwen2.5-32b", "weights": "awq", "parallelism": {"tensor": 2}}, True),
         ({"model": "llama-2-7b", "context_tokens": 8192}, None),  # vLLM 3676
         ({"model": "llama-2-7b", "context_tokens": 4096}, True),

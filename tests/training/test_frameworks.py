@@ -289,6 +289,35 @@ def test_transformer_engine_keeps_inputs_in_8_bits() -> None:
     assert wide_bytes - narrow_bytes == less
 
 
+def test_ranks_keep_their_part_of_gathered_inputs_in_8_bits() -> None:
+    """Of both normed inputs two ranks keep half each, as of all else: a rank keeps half of what one device does."""
+    asked = {**LLAMA, "precision": "fp8-mixed", "compile": True, "micro_batch": 1, "sequence_tokens": 4096}
+    asked |= {"narrow_inputs_kept": True, "cross_entropy": "fused"}
+    whole, halved = (
+        kept_by_a_layer(estimate({**asked, **more}))
+        for more in ({}, {"parallelism": {"tensor": 2, "data": 4}, "sequence_parallel": True})
+    )
+    assert whole == 2 * halved
+
+
+def kept_by_a_layer(found: Mapping[str, Any]) -> int:
+    """Return the bytes of the inputs of matrices that a layer keeps in 8 bits."""
+    part = next(part for part in found["memory"]["parts"] if part["id"] == "activations")
+    return int(next(step["value"] for step in part["steps"] if step["name"].endswith("inputs of matrices in FP8")))
+
+
+@pytest.mark.parametrize(("model", "attention"), [("gemma-3-12b", "eager"), ("gemma-2-9b", "flash")])
+def test_what_a_framework_does_may_depend_on_the_family(model: str, attention: str) -> None:
+    """Unsloth has whole scores of Gemma 3: 28,000 tokens that flash attention would hold are too many for an H100."""
+    run = {"model": model, "framework": "unsloth", "method": "lora", "sequence_tokens": 28_000}
+    asked = {**run, "workload": "training", "accelerator": "h100-sxm-80gb"}
+    found: Any = estimate(asked)
+    assert found["scenario"]["attention"] == attention
+    assert found["memory"]["fits"] is (attention == "flash")
+    stated: Any = estimate({**asked, "attention": "flash"})
+    assert stated["memory"]["fits"]
+
+
 def test_experts_that_weigh_inside_keep_no_outputs() -> None:
     """Eight experts' outputs of each token, in two bytes, in each of 48 layers."""
     asked = {"workload": "training", "model": "qwen3-30b-a3b", "micro_batch": 1, "sequence_tokens": 4096}

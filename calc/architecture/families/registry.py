@@ -66,7 +66,9 @@ def read_config(config: Config) -> Architecture:
     if found is None:
         message = f"the family {model_type!r:.60} is not modelled{nearest(model_type, FAMILIES)}"
         raise config.error("model_type", message + f"; modelled are {listed(sorted(FAMILIES))}")
-    return found.read(config.completed(found.defaults))._replace(tower=tower_shape(config))
+    filled = config.values.get("filled_intermediate_size")
+    read = found.read(config.completed(found.defaults))
+    return read._replace(tower=tower_shape(config), filled_width=filled if isinstance(filled, int) else 0)
 
 
 def tower_shape(config: Config) -> tuple[int, int] | None:

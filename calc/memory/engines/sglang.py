@@ -2,6 +2,7 @@
 
 from calc.architecture.blocks import keys_and_values
 from calc.architecture.layers import Architecture, Attention, TokenCache
+from calc.catalog.records import Engine
 from calc.memory.device_sizes import attention_ranks, by_size, graph_sequences, size_of
 from calc.memory.engines.vllm import running_sequences, step_amounts
 from calc.memory.kv_cache import entry_bytes, local_entries
@@ -10,6 +11,7 @@ from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, tot
 from calc.units import MIB
 
 LARGE = ("large", "huge")
+TOWERS_SEEN = "0.4.7"  # SGLang #6881
 FEW_GRAPHS = 300  # sequences above which replicas of attention keep more for each
 
 
@@ -97,8 +99,9 @@ def borrowed_entries(case: Case) -> tuple[tuple[TokenCache, int], ...]:
 
 def static_fraction(case: Case) -> float:
     """Return the share of the device for weights and cache: as given, or by the engine's rule."""
+    seeing = seeing_share(case.demand.architecture, case.engine)
     if case.fraction is not None:
-        return case.fraction
+        return case.fraction * (seeing if case.engine.before(TOWERS_SEEN) else 1.0)
     values, visible = case.engine.values, case.visible or 0
     ranks = attention_ranks(case.layout)
     replicas = ranks // case.layout.tensor
@@ -111,7 +114,7 @@ def static_fraction(case: Case) -> float:
     kept += prompt_graphs_kept(case, chunk)
     if size_of(values, case.accelerator) in LARGE:
         kept = max(kept, values["kept_large"])
-    return round(max(visible - kept, 0) / visible, 3) * seeing_share(case.demand.architecture) if visible else 0.0
+    return round(max(visible - kept, 0) / visible, 3) * seeing if visible else 0.0
 
 
 def prompt_graphs_kept(case: Case, chunk: float) -> float:
@@ -144,15 +147,18 @@ def captured_lengths(tokens: int) -> int:
     return sum(len(range(first, min(last, tokens) + 1, step)) for first, last, step in steps)
 
 
-def seeing_share(architecture: Architecture) -> float:
+def seeing_share(architecture: Architecture, engine: Engine) -> float:
     """Return the part of its share that SGLang takes of itself for a model that sees, whose towers need room.
 
     It is 0.95, and a tenth less each time that layers and width squared are those of CLIP's large tower again, or a
-    little more for a smaller one. A share that is given is taken as it is. Source: `adjust_mem_fraction_for_vlm` in
-    SGLang's memory_hook.py, and in its server_args.py before.
+    little more for a smaller one. A share that is given is taken as it is. Before it looked at the tower, it was 0.9
+    for each, of a share that is given too. Source: `adjust_mem_fraction_for_vlm` in SGLang's memory_hook.py, in its
+    server_args.py before, and `mem_fraction_static` in its model_runner.py then.
     """
     if architecture.tower is None:
         return 1.0
+    if engine.before(TOWERS_SEEN):
+        return 0.9
     layers, width = architecture.tower
     times = layers * width**2 / (24 * 1024**2)
     return 0.95 * max(0.8, min(1.05, 1.0 - 0.1 * (times - 1.0)))

@@ -23,6 +23,8 @@ from calc.memory.runtime import (
     total,
 )
 
+CUT = "0.5.3"  # long prompts are read in pieces since then (vLLM #6666)
+
 
 def vllm(case: Case) -> Runtime:
     """Return vLLM's memory of a device.
@@ -138,12 +140,13 @@ def running_sequences(case: Case) -> int:
 def step_tokens(case: Case) -> int:
     """Return the tokens of the largest step: as stated, the engine's own number, or a whole text where none is cut.
 
-    Versions before V1 read prompts whole, up to a length from which they cut them.
+    Versions before V1 read prompts whole, up to a length from which they cut them, and of any length at first.
     """
     if case.batched_tokens is not None:
         return case.batched_tokens
-    usual = round(by_size(case.engine.values, "batched_tokens", case.accelerator))
-    return max(usual, case.demand.tokens) if case.demand.tokens <= case.engine.values.get("whole_prompt", 0) else usual
+    usual, tokens = round(by_size(case.engine.values, "batched_tokens", case.accelerator)), case.demand.tokens
+    whole = tokens <= case.engine.values.get("whole_prompt", 0) or case.engine.before(CUT)
+    return max(usual, tokens) if whole else usual
 
 
 def profile_amounts(case: Case, sequences: int) -> list[Amount]:
@@ -263,7 +266,7 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
 
 def driver_amount(case: Case) -> Amount:
     """Return what a process holds before it loads a model; with what joins it to others where there are any."""
-    linked = case.layout.tensor * case.layout.pipeline > 1 and "runtime_context_linked" in case.engine.values
+    linked = joins_others(case) and "runtime_context_linked" in case.engine.values
     coefficient = "runtime_context_linked" if linked else "runtime_context"
     if "context_thread" in case.engine.values:
         return context_amount(case, coefficient)
@@ -276,9 +279,14 @@ def links_amounts(case: Case) -> list[Amount]:
     compressed = counted and case.stage.architecture.family in case.engine.compressed_pages
     workspaces = "workspaces_compressed" if compressed else "workspaces"
     found = [constant(case, "workspaces", "Workspaces of kernels", workspaces)]
-    if case.layout.tensor * case.layout.pipeline > 1:
+    if joins_others(case):
         found.append(constant(case, "communication_buffers", "Buffers of collectives", collectives(case)))
     return found
+
+
+def joins_others(case: Case) -> bool:
+    """Whether a rank exchanges tensors with others: parts of a model do, and replicas that divide their experts."""
+    return case.layout.tensor * case.layout.pipeline > 1 or case.layout.expert > 1
 
 
 def collectives(case: Case) -> str:

@@ -139,7 +139,8 @@ class Recorder:
                 casts, cast_bytes = 1, rows * inputs * (numerics.residual + numerics.compute)
             read = tape.value(cast, rows * inputs * numerics.compute, "inputs of matrices, cast")
         if trained and self.choices.narrow_inputs and weight is not None and weight.quantizable:
-            read = tape.value(f"{value}:fp8", rows * inputs, "inputs of matrices in FP8")
+            own = tape.sizes[value] // numerics.compute or rows * inputs  # ranks gather it again in the backward pass
+            read = tape.value(f"{value}:fp8", min(own, rows * inputs), "inputs of matrices in FP8")
         kept: tuple[str, ...] = (read,) if trained else saves
         if self.choices.inputs_kept and not trained and weight is not None and weight.quantizable:
             kept += (read,)
