@@ -59,7 +59,7 @@ def cut_blocks(architecture: Architecture, weights: Weights, tensor_ranks: int, 
         side, whole = (1, number_format.group) if tensor.split == SPLIT_IN else (0, number_format.group_rows)
         if shape[side] != tensor.shape[side] >= whole and shape[side] % whole:
             instead = "expert parallelism" if tensor.block == "expert" else ""
-            return Cut(tensor.block, tensor.shape[side], shape[side], whole, instead)
+            return Cut(tensor.block, tensor.shape[side], shape[side], whole, instead=instead)
     return None
 
 
@@ -89,5 +89,5 @@ def cut_groups(architecture: Architecture, weights: Weights, tensor_ranks: int) 
         if tensor.block == "mlp" and architecture.filled_width > side:
             piece = architecture.filled_width * piece // side
         if piece % number_format.group:
-            return Cut(tensor.block, side, piece, number_format.group, "a file whose maker filled them up")
+            return Cut(tensor.block, side, piece, number_format.group, instead="a file whose maker filled them up")
     return None

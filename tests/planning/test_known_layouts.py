@@ -145,7 +145,7 @@ def test_a_server_is_started_with_tensor_ranks() -> None:
 @pytest.mark.parametrize(
     ("model", "tensor", "expert", "found"),
     [
-        ("minimax-m2", 8, 1, Cut("expert", 1536, 192, 128)),
+        ("minimax-m2", 8, 1, Cut("expert", 1536, 192, 128, instead="expert parallelism")),
         ("minimax-m2", 8, 8, None),  # whole experts
         ("minimax-m2", 4, 1, None),
         ("deepseek-v3", 16, 1, None),

@@ -152,6 +152,7 @@ ENGINE_RULES: Rules = {
     "stepwise_choice?": (dict,),
     "second_runner?": (dict,),
     "fetched?": (str,),
+    "cuts?": (str,),
     "latents?": (str,),
     "tiles?": (str,),
     "states?": (str,),

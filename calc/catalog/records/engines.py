@@ -117,6 +117,7 @@ class Engine(NamedTuple):
     eras: tuple[Era, ...] = ()  # oldest first
     era: str = ""  # the one that is asked of
     version: str = ""  # the one that is asked of; empty for the newest
+    cuts: str = ""  # the version that first read long prompts in pieces; empty: all do
     latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
     tiles: str = ""  # the version that first computed attention in tiles without being told; empty: all did
     fetched: str = ""  # the number format that it fetches of a model that is named without one

@@ -23,8 +23,6 @@ from calc.memory.runtime import (
     total,
 )
 
-CUT = "0.5.3"  # long prompts are read in pieces since then (vLLM #6666)
-
 
 def vllm(case: Case) -> Runtime:
     """Return vLLM's memory of a device.
@@ -145,7 +143,7 @@ def step_tokens(case: Case) -> int:
     if case.batched_tokens is not None:
         return case.batched_tokens
     usual, tokens = round(by_size(case.engine.values, "batched_tokens", case.accelerator)), case.demand.tokens
-    whole = tokens <= case.engine.values.get("whole_prompt", 0) or case.engine.before(CUT)
+    whole = tokens <= case.engine.values.get("whole_prompt", 0) or case.engine.before(case.engine.cuts)
     return max(usual, tokens) if whole else usual
 
 
