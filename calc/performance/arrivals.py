@@ -56,6 +56,13 @@ class Arrivals(NamedTuple):
         """Mean tokens of an answer."""
         return sum(kind.share * kind.output.mean for kind in self.kinds)
 
+    @property
+    def output_deviation(self) -> float:
+        """Standard deviation of the tokens of answers over their mean."""
+        whole, outputs = self.output_tokens, [(kind.share, kind.output) for kind in self.kinds]
+        own = sum(share * (output.mean * output.deviation) ** 2 for share, output in outputs)
+        return sqrt(own + sum(share * (output.mean - whole) ** 2 for share, output in outputs)) / whole
+
 
 class Objective(NamedTuple):
     """What a request shall keep within, in seconds; None where nothing is asked of it."""

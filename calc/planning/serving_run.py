@@ -127,8 +127,7 @@ def held_up_by_ranks(passes: Passes, load: Load, most: float, arrivals: Arrivals
     """
     if load.ranks == 1 or (isinf(arrivals.requests_per_s) and not arrivals.at_a_time):
         return None
-    spread = arrivals.kinds[0].output.deviation if len(arrivals.kinds) == 1 else 1.0
-    load = load._replace(closed=bool(arrivals.at_a_time), spread=spread)
+    load = load._replace(closed=bool(arrivals.at_a_time), spread=arrivals.output_deviation)
     alone = load._replace(ranks=1)
     theirs = None if arrivals.at_a_time else running_at(passes, load, most, arrivals.requests_per_s / load.ranks)
     if theirs is not None and arrivals.requests:

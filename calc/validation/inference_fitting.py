@@ -84,7 +84,7 @@ def at_a_time(served: Served, output_tokens: int, cached_tokens: int) -> int:
 
 def steadily(scenario: Mapping[str, Any], arrivals: Arrivals, kept: int) -> dict[str, Any]:
     """Return the scenario of a run of requests as if it had neither a beginning nor an end, of so many at a time."""
-    spread = arrivals.kinds[0].output.deviation
+    spread = arrivals.output_deviation
     whole = {name: value for name, value in scenario.items() if name != "arrivals"}
     return whole | {"concurrency": kept} | ({"length_spread": spread} if spread else {})
 

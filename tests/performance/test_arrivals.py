@@ -56,6 +56,14 @@ def test_a_lognormal_spread_has_its_deviation() -> None:
     assert Spread(400.0).deviation == 0.0
 
 
+def test_answers_of_several_kinds_have_a_deviation() -> None:
+    """Of three quarters at 100 tokens and a quarter at 300: the root of 7,500 over 150."""
+    short, long = (Kind(share, Spread(10.0), Spread(tokens)) for share, tokens in ((0.75, 100.0), (0.25, 300.0)))
+    assert Arrivals(1.0, 1.0, (short, long)).output_deviation == pytest.approx(7_500**0.5 / 150)
+    spread = Kind(1.0, Spread(10.0), Spread(400.0, 1.0))
+    assert Arrivals(1.0, 1.0, (spread,)).output_deviation == pytest.approx(spread.output.deviation)
+
+
 def test_kinds_come_with_their_shares() -> None:
     """Of three quarters short and a quarter long, that is what comes."""
     kinds = Kind(0.75, Spread(100.0), Spread(10.0)), Kind(0.25, Spread(2000.0), Spread(300.0))

@@ -44,7 +44,7 @@ def test_a_server_in_one_pool() -> None:
         ("vllm", "not stated", "measured 2025-04-14", "0.8"),
         ("vllm", "0.10.2", "measured 2026-06-01", "0.10.2"),
         ("vllm", "not stated", "measured 2026", None),  # one of two eras
-        ("sglang", "not stated", "measured 2025-08-06", "0.1"),
+        ("sglang", "not stated", "measured 2025-08-06", "0.4.6"),
     ],
 )
 def test_a_row_without_a_version_ran_what_there_was(name: str, stated: str, notes: str, version: str | None) -> None:
@@ -253,6 +253,8 @@ def test_requests_of_a_known_number_are_a_burst() -> None:
     assert few["arrivals"]["concurrency"] == 4
     lengths = drained["arrivals"]["lengths"]["output_tokens"]
     assert lengths["median"] < 201.6 < lengths["p95"]
+    long = inference_speed.scenario_of(rows["S0879"])
+    assert (long["prompt_tokens"], long["arrivals"]) == (32000, {"requests": 100})  # random, and all alike
 
 
 def test_published_weights_ran_on_the_h100() -> None:
