@@ -1,5 +1,6 @@
 """Requests in a server, event by event: what Little's law, queueing and the engine's rules ask of a run."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -260,7 +261,7 @@ def test_the_last_of_so_many_comes_when_their_rate_has_it(burstiness: float, rep
     )
     assert some[-1].at_s == pytest.approx(50 * replicas / 4.0)
     assert endless[-1].at_s != pytest.approx(some[-1].at_s, rel=1e-3)
-    gaps = [[later.at_s / one.at_s for one, later in zip(found, found[1:], strict=False)] for found in (some, endless)]
+    gaps = [[later.at_s / one.at_s for one, later in pairwise(found)] for found in (some, endless)]
     assert gaps[0] == pytest.approx(gaps[1])
 
 
