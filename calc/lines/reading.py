@@ -7,6 +7,7 @@ from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
 from calc.catalog.choices import SEGMENTS
 from calc.lines.asking import OF_A_RUN, TIMES, TRAINED, asks
+from calc.lines.deployment import OF_CARDS, beside, host, placed, said, unlike
 from calc.lines.fielding import take
 from calc.lines.layout import layout
 from calc.lines.reader import Reader
@@ -16,7 +17,6 @@ from calc.lines.wording import BEST, CARDS, PURPOSE
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL, USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
-from calc.units import GIB
 
 CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as the forms do
 SEQUENCE = 2048  # tokens of each that is tuned on
@@ -30,7 +30,6 @@ HOURS_A_MONTH = 730
 RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
 READ_PER_S = 10  # tokens that a quick reader reads
-OF_CARDS = ("pcie", "power_limit")
 DEPLOYED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", "engine", "sequences", *SHOWN)
 WHOLE = ("soc",)  # of these are whole computers, and no cards
 AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
@@ -86,11 +85,6 @@ def read_single(text: object) -> dict[str, Any]:
     }
 
 
-def said(reader: Reader, fields: tuple[str, ...]) -> dict[str, object]:
-    """Return the fields of these names that a line gives."""
-    return {name: value for name in fields if (value := reader.value(name)) is not None}
-
-
 def lengths(reader: Reader) -> dict[str, object]:
     """Return the lengths that a line gives; where it gives none, those of the forms, as far as the model goes."""
     found = said(reader, LENGTHS)
@@ -107,7 +101,7 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
     scenario = said(reader, DEPLOYED) | placed(reader) | host(reader) | layout(reader) | beside(reader) | unlike(reader)
     if kind == "cache":
         return said(reader, ("model", "kv_cache", "sequences")) | lengths(reader)
-    if isinstance(scenario.get("accelerator"), list):  # which llama.cpp alone divides, and of which each has its slot
+    if isinstance(scenario.get("accelerator"), list):  # which llama.cpp alone divides, and of which each says its own
         scenario.setdefault("engine", ON_PROCESSORS)
         for name in OF_CARDS:
             scenario.pop(name, None)
@@ -129,51 +123,10 @@ def keeps_busy(reader: Reader) -> bool:
     return asked and reader.writes() and reader.value("sequences") is None and not reader.alone
 
 
-def placed(reader: Reader) -> dict[str, object]:
-    """Return what a line leaves in the host's memory; more layers on devices than there are leave nothing there."""
-    found = said(reader, ("gpu_layers", "experts_on_host"))
-    layers = known_architecture(reader.facts, str(reader.value("model"))).layer_count
-    return {name: value for name, value in found.items() if not isinstance(value, int) or value < layers}
-
-
-def unlike(reader: Reader) -> dict[str, object]:
-    """Return the list of devices of a line that has two kinds of them; nothing of any other."""
-    if (other := reader.value("other_accelerator")) is None:
-        return {}
-    counts = [reader.count(name) or 1 for name in ("accelerators", "other_accelerators")]
-    pairs, slot = zip((reader.value("accelerator"), other), counts, strict=True), said(reader, ("pcie",))
-    listed = [{"id": device, "count": count, **slot} for device, count in pairs]
-    return {"accelerator": listed, "accelerators": sum(counts)}
-
-
-def beside(reader: Reader) -> dict[str, object]:
-    """Return what a line says of bits that no format has, of shares, of adapters, and of what drafts tokens."""
-    found = said(reader, ("memory_fraction", "prefix_hit_rate", "sequence_slots"))
-    if (bits := reader.value("bits_per_weight")) is not None and reader.value("weights") is None:
-        found["weights"] = {"bits_per_weight": bits}
-    if (adapters := reader.value("adapters")) is not None:
-        found["adapters_served"] = {"count": adapters, **said(reader, ("rank",))}
-    if (draft := reader.value("draft")) is not None:
-        found["speculation"] = {"method": "draft", "model": draft}
-    elif (method := reader.value("speculation")) is not None:
-        found["speculation"] = {"method": method}
-    return found
-
-
-def host(reader: Reader) -> dict[str, object]:
-    """Return what a line says of the host."""
-    found = said(reader, ("processor",))
-    if (memory := reader.host_memory()) is not None:
-        found["memory"] = memory * GIB
-        if reader.value("host_memory") is None:
-            reader.taken["host_memory"] = memory
-    return {"host": found} if found else {}
-
-
 def trained(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of training that a line makes."""
-    names = ("model", "accelerator", "accelerators", "framework", "method", "precision", "base_weights", "optimizer")
-    scenario = {"workload": "training", **said(reader, names), **layout(reader)}
+    names = ("model", "accelerator", "accelerators", "power_limit", "framework", "method", "precision", "base_weights")
+    scenario = {"workload": "training", **said(reader, (*names, "optimizer")), **layout(reader)}
     scenario |= said(reader, ("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
     tokens = reader.number("training_tokens")
     anew = is_anew(reader) if tokens is None else tokens >= MANY

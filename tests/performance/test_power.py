@@ -91,6 +91,8 @@ def test_training_is_slowed() -> None:
     held: Any = estimate(asked | {"power_limit": 300}, repairs=False)
     share = free["speed"]["step_s"]["typical"] / held["speed"]["step_s"]["typical"]
     assert 0.8 < share < 1.0
+    used = [report["speed"]["model_flops_utilization"]["typical"] for report in (free, held)]
+    assert used[1] == pytest.approx(used[0] * share)  # of what the data sheet has
     assert "power-limited" in {warn["code"] for warn in held["warnings"]}
 
 
