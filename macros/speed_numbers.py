@@ -6,9 +6,11 @@ from typing import Any
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
-from calc.performance.paces import tokens_per_s_each
+from calc.performance.paces import share_left, tokens_per_s_each
 from calc.performance.token_pass import TokenPass, token_pass
+from calc.planning.power import limit_watts
 from calc.units import show_count, show_number, show_seconds, show_times, show_tokens_per_s
+from calc.validation.power_limits import limit_of
 from calc.validation.power_limits import scores as limit_scores
 from calc.validation.scores import by, line, read_rows
 from calc.validation.speculation import gains
@@ -224,11 +226,11 @@ def limited_table(shares: tuple[float, ...], *devices: str, **scenario: object) 
         asked = {**scenario, "accelerator": device.id}
         own = speed_report(asked)["speed"]
         for row, share in zip(rows, shares, strict=True):
-            watts = round(share * (device.quantity("power") or 0.0))
+            watts = limit_watts(share, each_w=device.quantity("power") or 0.0)
             found = speed_report({**asked, "power_limit": watts})["speed"]
-            left = [100 * found[RATES[what]]["typical"] / own[RATES[what]]["typical"] for what in ("prefill", "decode")]
-            row.append(calculator_link("speed", f"{left[0]:.0f} %", **asked, power_limit=watts))
-            row.append(f"{left[1]:.0f} %")
+            prompts, writing = (share_left(found[RATES[what]], own[RATES[what]]) for what in ("prefill", "decode"))
+            row.append(calculator_link("speed", f"{100 * prompts:.0f} %", **asked, power_limit=watts))
+            row.append(f"{100 * writing:.0f} %")
     heads = [f"{device.name}, {what}" for device in records for what in ("prompts", "writing")]
     return block(table(("Limit", *heads), rows, caption="Speed that a limit of power leaves"))
 
@@ -239,7 +241,7 @@ def limits_table() -> str:
     rows = []
     for source, mine in by(limit_scores(), "source").items():
         name, address = names[source]
-        limits = [int(score.row["limit_w"]) / int(score.row["base_w"]) for score in mine]
+        limits = [limit_of(score.row) for score in mine]
         spans = [limits, [score.measured for score in mine], [score.predicted for score in mine]]
         shown = [f"{100 * min(span):.0f} to {100 * max(span):.0f} %" for span in spans]
         error = f"{100 * line(source, mine).middle:.0f} %"

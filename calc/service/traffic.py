@@ -88,7 +88,7 @@ def read_kept(value: Mapping[str, object], count: int) -> tuple[int, Arrivals]:
         if name in value:
             raise ScenarioError(f"arrivals.{name}", "does not go together with concurrency: they come as others end")
     kept = whole(value["concurrency"], "arrivals.concurrency", 1, MOST_REQUESTS)
-    return kept, Arrivals(inf, 1.0, (), count, kept)
+    return kept, Arrivals(inf, 1.0, (), requests=count, at_a_time=kept)
 
 
 def known(value: Mapping[object, object], field: str, names: tuple[str, ...]) -> None:

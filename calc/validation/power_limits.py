@@ -66,6 +66,11 @@ def scores() -> list[Score]:
     return found
 
 
+def limit_of(row: Row) -> float:
+    """Return a row's limit of power, as a share of the card's own."""
+    return int(row["limit_w"]) / int(row["base_w"])
+
+
 def missed(found: Iterable[Score]) -> dict[str, float]:
     """Return the mean error of each source, whose rows go from limits that do nothing to such as do most."""
     return {
