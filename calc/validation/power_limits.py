@@ -23,9 +23,9 @@ FILE = "power.csv"
 FIGURES = {"prefill": "prefill_tokens_per_s", "decode": "decode_tokens_per_s"}
 TRIED = {
     "static": (0.22, 0.26, 0.3, 0.34, 0.38),
-    "floor": (0.72, 0.76, 0.8, 0.84, 0.88),
-    "drawn": (0.88, 0.92, 0.96),
-    "reads": (0.1, 0.2, 0.3),
+    "floor": (0.76, 0.8, 0.84, 0.88, 0.92),
+    "drawn": (0.88, 0.92, 0.96, 1.0),
+    "reads": (0.05, 0.1, 0.2),
 }
 
 
