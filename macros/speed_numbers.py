@@ -6,11 +6,13 @@ from typing import Any
 from calc import estimate
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
-from calc.performance.paces import tokens_per_s_each
+from calc.performance.paces import share_left, tokens_per_s_each
 from calc.performance.token_pass import TokenPass, token_pass
-from calc.units import show_count, show_number, show_seconds, show_share, show_times, show_tokens_per_s
-from calc.validation.power_limits import left, limits
-from calc.validation.scores import read_rows
+from calc.planning.power import limit_watts
+from calc.units import show_count, show_number, show_seconds, show_times, show_tokens_per_s
+from calc.validation.power_limits import limit_of
+from calc.validation.power_limits import scores as limit_scores
+from calc.validation.scores import by, line, read_rows
 from calc.validation.speculation import gains
 from calc.validation.speculation import scores as speculation_scores
 from macros.inline import opening, step, steps_inline
@@ -219,15 +221,16 @@ def gains_table() -> str:
 def limited_table(shares: tuple[float, ...], *devices: str, **scenario: object) -> str:
     """Return what limits of their power, in shares of it, leave of cards' speeds: of prompts, and of writing."""
     records = [catalog().accelerator(name) for name in devices]
-    rows = []
-    for share in shares:
-        row = [show_share(share, 1)]
-        for device in records:
-            asked = {**scenario, "accelerator": device.id}
-            found = left(asked, share)
-            row.append(calculator_link("speed", show_share(found.prefill, 1), **asked, power_limit=found.watts))
-            row.append(show_share(found.decode, 1))
-        rows.append(row)
+    rows = [[f"{100 * share:.0f} %"] for share in shares]
+    for device in records:
+        asked = {**scenario, "accelerator": device.id}
+        own = speed_report(asked)["speed"]
+        for row, share in zip(rows, shares, strict=True):
+            watts = limit_watts(share, each_w=device.quantity("power") or 0.0)
+            found = speed_report({**asked, "power_limit": watts})["speed"]
+            prompts, writing = (share_left(found[RATES[what]], own[RATES[what]]) for what in ("prefill", "decode"))
+            row.append(calculator_link("speed", f"{100 * prompts:.0f} %", **asked, power_limit=watts))
+            row.append(f"{100 * writing:.0f} %")
     heads = [f"{device.name}, {what}" for device in records for what in ("prompts", "writing")]
     return block(table(("Limit", *heads), rows, caption="Speed that a limit of power leaves"))
 
@@ -236,12 +239,13 @@ def limits_table() -> str:
     """Return the shares of speed that limits of power left, as measured and as computed, by source."""
     names = {row["source"]: (row["name"], row["url"]) for row in read_rows("sources.csv")}
     rows = []
-    for source, found in limits().items():
+    for source, mine in by(limit_scores(), "source").items():
         name, address = names[source]
-        spans = (found.limits, found.measured, found.predicted)
-        shown = [f"{show_share(low, 1)} to {show_share(high, 1)}" for low, high in spans]
-        link = element("a", text(name), href=address)
-        rows.append([link, show_count(found.rows), *shown, show_share(found.middle, 1)])
+        limits = [limit_of(score.row) for score in mine]
+        spans = [limits, [score.measured for score in mine], [score.predicted for score in mine]]
+        shown = [f"{100 * min(span):.0f} to {100 * max(span):.0f} %" for span in spans]
+        error = f"{100 * line(source, mine).middle:.0f} %"
+        rows.append([element("a", text(name), href=address), show_count(len(mine)), *shown, error])
     heads = ("Source", "Rows", "Limits", "Speed left, measured", "Computed", "Median error")
     return block(table(heads, rows, caption="Speed under limits of power, by source"))
 

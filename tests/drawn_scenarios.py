@@ -33,6 +33,7 @@ ARRIVALS: tuple[dict[str, object], ...] = (
     {"requests_per_s": 100, "objective": {"ttft_s": 1, "tpot_s": 0.05}},
     {"requests_per_s": 1, "lengths": LENGTHS},
     {"requests": 300},
+    {"requests": 40, "requests_per_s": 3, "burstiness": 0.5},
     {"requests": 300, "concurrency": 8, "lengths": {"output_tokens": {"least": 1, "most": 1000}}},
 )
 POOLS = {"prefill": {"parallelism": {"tensor": 4}}, "decode": {"accelerators": 8, "parallelism": {"tensor": 8}}}
@@ -70,6 +71,7 @@ SHARES: dict[str, tuple[float, tuple[Any, ...]]] = {
     "host": (0.1, ({"memory": "64 GiB"}, {"pinned": True}, *({"processor": processor} for processor in PROCESSORS))),
     "backend": (0.1, ("cuda", "rocm", "hip", "vulkan", "sycl", "metal")),
     "pcie": (0.05, ("4.0 x8",)),
+    "power_limit": (0.1, (150, "300 W")),
     "cache_offload": (
         0.05,
         ({"to": "host", "bytes": "64 GiB"}, {"to": "disk", "bytes": "1 TB", "bandwidth": "7 GB/s"}),
@@ -84,6 +86,7 @@ FURTHER_TRAINING: dict[str, tuple[float, tuple[Any, ...]]] = {
     "compile": (0.2, (True, False)),
     "varied_lengths": (0.1, (True, False)),
     "packed_tokens": (0.1, (1, 300)),
+    "power_limit": (0.1, (150, "300 W")),
     "keep_logits": (0.1, (False,)),
     "tables_apart": (0.1, (True,)),
     "adapter_dtype": (0.1, ("bf16", "fp32")),

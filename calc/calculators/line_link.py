@@ -6,6 +6,7 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, escaped, text
 from calc.calculators.inputs import Values
+from calc.calculators.several import OF_CARDS
 from calc.memory.budget import OUTPUT_TOKENS
 from calc.scenario.fields import PUBLISHED
 from calc.units import GIB
@@ -13,7 +14,7 @@ from calc.units import GIB
 FOLDER = "calculators"  # of the site, from its first page
 # Objects, whose fields forms ask one by one.
 NESTED = frozenset(("host", "speculation", "start", "adapters_served", "arrivals"))
-LISTED = frozenset(("id", "count", "pcie"))  # of a device in a list, what forms ask
+LISTED = frozenset(("id", "count", *OF_CARDS))  # of a device in a list, what forms ask
 LENGTHS = frozenset(("context_tokens", "prompt_tokens", "output_tokens"))  # forms ask for some of the three
 OTHERWISE = NESTED | LENGTHS | {"workload", "lora", "accelerator", "accelerators", "tensor_split"}  # as several fields
 ALL_EXPERTS, EVERY_LAYER = "all", "1000"  # whose experts stay on the host: a form asks for more layers than there are
@@ -81,19 +82,18 @@ def nested_values(scenario: dict[str, Any]) -> Values:
 
 
 def listed_values(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return what forms ask of two kinds of devices: each kind, how many there are, its slot, and their shares."""
+    """Return what forms ask of two kinds of devices: of each how many there are, its slot and limit; their shares."""
     found: dict[str, Any] = {}
     for prefix, item in zip(("", "other_"), scenario["accelerator"], strict=False):
         found |= {f"{prefix}accelerator": item["id"], f"{prefix}accelerators": item.get("count", 1)}
-        if "pcie" in item:
-            found[f"{prefix}pcie"] = item["pcie"]
+        found |= {f"{prefix}{name}": item[name] for name in OF_CARDS if name in item}
     if split := scenario.get("tensor_split"):
         found["first_share"] = sum(split[: found["accelerators"]]) / sum(split)
     return found
 
 
 def can_list(calculator: Calculator, devices: object) -> bool:
-    """Return whether a form asks for these devices: none, one kind, or two with no more said than number and slot."""
+    """Return whether a form asks for these devices: none, one kind, or two with no more said than forms ask of them."""
     if devices is None or isinstance(devices, str):
         return True
     asked = any(field.name == "other_accelerator" for field in calculator.inputs)

@@ -1,5 +1,6 @@
 """Devices that are not alike, and two pools of them: the inputs of forms, the scenario they make, and answers."""
 
+from calc.calculators.hosting import MOST_WATTS
 from calc.calculators.inputs import Amount, Choice, Number, Report, amount, whole, whole_if
 from calc.calculators.rendering import Verdict, fitting, unless_tight
 from calc.calculators.sizes import size_gib
@@ -9,6 +10,7 @@ from calc.units import show_count, show_number, show_seconds
 
 UNLIKE, POOLS = "A second kind of GPU", "Two pools"
 MOST = 64
+OF_CARDS = ("pcie", "power_limit")  # what each kind says for itself
 UNLIKE_INPUTS = (
     Choice(
         "other_accelerator",
@@ -22,6 +24,15 @@ UNLIKE_INPUTS = (
     Number("other_accelerators", "Number of these", "Of the other kind.", "1", least=1, most=MOST, topic=UNLIKE),
     Choice(
         "other_pcie", "PCIe of these", "The slot that they stand in.", "", kind="slots", empty="Its own", topic=UNLIKE
+    ),
+    Amount(
+        "other_power_limit",
+        "Power limit of these",
+        "In watts, where it is set below their own. Empty: their own.",
+        "",
+        least=1,
+        most=MOST_WATTS,
+        topic=UNLIKE,
     ),
     Amount(
         "first_share",
@@ -79,8 +90,8 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
     found = {name: value for name, value in values.items() if name not in FIELDS}
     if "other_accelerator" in values:
         found |= unlike(values)
-        found.pop("accelerators", None)
-        found.pop("pcie", None)
+        for name in ("accelerators", *OF_CARDS):
+            found.pop(name, None)
     if "prefill_accelerators" in values:
         found["disaggregation"] = pools(values)
         found.pop("accelerators", None)
@@ -91,12 +102,10 @@ def scenario(values: dict[str, object]) -> dict[str, object]:
 def unlike(values: dict[str, object]) -> dict[str, object]:
     """Return the devices of two kinds as a scenario lists them, and what each has of the layers where that is said."""
     counts = [whole(values, name) for name in ("accelerators", "other_accelerators")]
-    listed = []
+    listed: list[dict[str, object]] = []
     for prefix, count in zip(("", "other_"), counts, strict=True):
-        item: dict[str, object] = {"id": values[f"{prefix}accelerator"], "count": count}
-        if f"{prefix}pcie" in values:
-            item["pcie"] = values[f"{prefix}pcie"]
-        listed.append(item)
+        said = {name: values[f"{prefix}{name}"] for name in OF_CARDS if f"{prefix}{name}" in values}
+        listed.append({"id": values[f"{prefix}accelerator"], "count": count, **said})
     found: dict[str, object] = {"accelerator": listed}
     if "first_share" in values:
         share = amount(values, "first_share")

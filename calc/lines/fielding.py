@@ -26,7 +26,7 @@ TAKEN_BY = (
         "offload": ("training", "trained_on", "duration", "longest"),
         "prefix_hit_rate": ("speed", "cost"),
         "pcie": (*RUN, "limit"),
-        "power_limit": (*RUN, "power"),
+        "power_limit": (*RUN, "power", "duration"),
     }
 )
 # Words that say nothing where the line names what they are about.

@@ -5,6 +5,7 @@ from typing import Any
 from calc.catalog import catalog
 from calc.catalog.choices import SEGMENTS
 from calc.lines.asking import OF_A_RUN, TIMES, TRAINED, asks
+from calc.lines.deployment import OF_CARDS, beside, host, placed, unlike
 from calc.lines.fielding import take
 from calc.lines.layout import layout
 from calc.lines.reader import Reader
@@ -15,7 +16,6 @@ from calc.lines.wording import BEST, CARDS, PURPOSE
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
-from calc.units import GIB
 
 CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as the forms do
 SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
@@ -25,7 +25,6 @@ LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
 SHOWN = ("text_only", "videos")  # what a model that sees is shown
 HOURS_A_MONTH = 730
 READ_PER_S = 10  # tokens that a quick reader reads
-OF_CARDS = ("pcie", "power_limit")
 DEPLOYED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", "engine", "sequences", *SHOWN)
 WHOLE = ("soc",)  # of these are whole computers, and no cards
 AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
@@ -94,7 +93,7 @@ def served(reader: Reader, kind: str) -> dict[str, object]:
     scenario = reader.said(DEPLOYED) | placed(reader) | host(reader) | layout(reader) | beside(reader) | unlike(reader)
     if kind == "cache":
         return reader.said(("model", "kv_cache", "sequences")) | lengths(reader)
-    if isinstance(scenario.get("accelerator"), list):  # which llama.cpp alone divides, and of which each has its slot
+    if isinstance(scenario.get("accelerator"), list):  # which llama.cpp alone divides, and of which each says its own
         scenario.setdefault("engine", ON_PROCESSORS)
         for name in OF_CARDS:
             scenario.pop(name, None)
@@ -114,47 +113,6 @@ def keeps_busy(reader: Reader) -> bool:
     """Return whether a line asks for the throughput of what writes, and says nothing of how much is asked of it."""
     asked = any(want.value == THROUGHPUT for want in reader.wants)
     return asked and reader.writes() and reader.value("sequences") is None and not reader.alone
-
-
-def placed(reader: Reader) -> dict[str, object]:
-    """Return what a line leaves in the host's memory; more layers on devices than there are leave nothing there."""
-    found = reader.said(("gpu_layers", "experts_on_host"))
-    layers = known_architecture(reader.facts, str(reader.value("model"))).layer_count
-    return {name: value for name, value in found.items() if not isinstance(value, int) or value < layers}
-
-
-def unlike(reader: Reader) -> dict[str, object]:
-    """Return the list of devices of a line that has two kinds of them; nothing of any other."""
-    if (other := reader.value("other_accelerator")) is None:
-        return {}
-    counts = [reader.count(name) or 1 for name in ("accelerators", "other_accelerators")]
-    pairs, slot = zip((reader.value("accelerator"), other), counts, strict=True), reader.said(("pcie",))
-    listed = [{"id": device, "count": count, **slot} for device, count in pairs]
-    return {"accelerator": listed, "accelerators": sum(counts)}
-
-
-def beside(reader: Reader) -> dict[str, object]:
-    """Return what a line says of bits that no format has, of shares, of adapters, and of what drafts tokens."""
-    found = reader.said(("memory_fraction", "prefix_hit_rate", "sequence_slots"))
-    if (bits := reader.value("bits_per_weight")) is not None and reader.value("weights") is None:
-        found["weights"] = {"bits_per_weight": bits}
-    if (adapters := reader.value("adapters")) is not None:
-        found["adapters_served"] = {"count": adapters, **reader.said(("rank",))}
-    if (draft := reader.value("draft")) is not None:
-        found["speculation"] = {"method": "draft", "model": draft}
-    elif (method := reader.value("speculation")) is not None:
-        found["speculation"] = {"method": method}
-    return found
-
-
-def host(reader: Reader) -> dict[str, object]:
-    """Return what a line says of the host."""
-    found = reader.said(("processor",))
-    if (memory := reader.host_memory()) is not None:
-        found["memory"] = memory * GIB
-        if reader.value("host_memory") is None:
-            reader.taken["host_memory"] = memory
-    return {"host": found} if found else {}
 
 
 def planned(reader: Reader, kind: str) -> dict[str, object]:

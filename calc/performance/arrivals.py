@@ -162,9 +162,14 @@ def lengths_of(kinds: tuple[Kind, ...], count: int) -> tuple[tuple[int, int], ..
 
 
 def drawn(arrivals: Arrivals, count: int, replicas: int, longest: int | None) -> Iterator[Request]:
-    """Yield the requests one by one."""
-    scale = 1.0 / (arrivals.burstiness * arrivals.requests_per_s)
+    """Yield the requests one by one.
+
+    Of so many and no more the last comes when their rate has it, however few they are: load tests stretch their gaps to
+    that (vLLM's `get_request`, vllm/benchmarks/serve.py), lest a draw of fifty have another rate than was asked for.
+    """
     times, lengths = times_of(arrivals.burstiness * replicas, count), lengths_of(arrivals.kinds, count)
+    stretched = count * replicas / times[-1] if arrivals.requests else 1.0 / arrivals.burstiness
+    scale = stretched / arrivals.requests_per_s
     for time, (prompt, output) in zip(times, lengths, strict=True):
         if longest is not None and prompt + output > longest:
             prompt = min(prompt, max(longest - output, 1))

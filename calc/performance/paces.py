@@ -39,3 +39,12 @@ def texts_per_s(count: int, *, pass_s: float) -> float:
     128.0
     """
     return count / pass_s
+
+
+def share_left(speed: Mapping[str, float], own: Mapping[str, float]) -> float:
+    """Return the share of a typical speed that another is, as under a limit of power.
+
+    >>> share_left({"low": 10.0, "typical": 30.0, "high": 50.0}, {"low": 20.0, "typical": 40.0, "high": 60.0})
+    0.75
+    """
+    return speed["typical"] / own["typical"]

@@ -46,11 +46,17 @@ def limited_power(accelerator: Accelerator, watts: float, law: PowerLaw) -> Acce
     return accelerator.drawing(watts, clock=clock, reads=clock**law.reads)
 
 
+def unlimited(accelerator: Accelerator) -> Accelerator:
+    """Return a device as it is sold, at its own limit of power, of which a lower one leaves a share."""
+    power = accelerator.facts.get("power")
+    return accelerator if power is None or power.basis != LIMIT else catalog().accelerator(accelerator.id)
+
+
 def power_warnings(accelerator: Accelerator | None) -> list[Warn]:
     """Return what is to be known of an answer for a device whose power is limited."""
-    if accelerator is None or "power" not in accelerator.facts or accelerator.facts["power"].basis != LIMIT:
+    if accelerator is None or (sold := unlimited(accelerator)) is accelerator:
         return []
-    own, watts = catalog().accelerator(accelerator.id).quantity("power"), accelerator.quantity("power")
+    own, watts = sold.quantity("power"), accelerator.quantity("power")
     assert own and watts
     clock = power_law(catalog()).clock(watts / own)
     message = (

@@ -14,6 +14,7 @@ from calc.memory.budget import Layout
 from calc.memory.device_sizes import graph_sequences
 from calc.performance.device_laws import PLAIN, PLAIN_KERNELS
 from calc.performance.device_rates import matrix_rate
+from calc.performance.power import unlimited
 
 QUANTIZED = "quantized"
 TRITON = "triton"
@@ -142,6 +143,7 @@ def device_classes(accelerator: Accelerator | None, market: str, backend: str = 
 
 def clocks(accelerator: Accelerator) -> tuple[str, ...]:
     """Return the classes of a device whose power lets matrix units keep their clock under load: in 16 bit, in 8."""
+    accelerator = unlimited(accelerator)
     power, rate = accelerator.quantity("power") or 0.0, matrix_rate(accelerator, PLAIN)
     bytes_rate = accelerator.quantity("fp8") or accelerator.quantity("int8") or rate
     return tuple(

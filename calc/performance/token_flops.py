@@ -82,10 +82,10 @@ def over_six_n(flops: float, architecture: Architecture) -> float:
 def token_flops(plan: Plan) -> TokenFlops:
     r"""Return the operations for one token: $6 N + 12 L H d T_{\text{seen}}$ in full training, of tokens looked at.
 
-    PaLM (arXiv:2204.02311, appendix B) has all $T$ tokens there, of which a causal mask leaves half. Under adapters the
-    frozen matrices have no gradients of their own: $4 N$.
+    PaLM (arXiv:2204.02311, appendix B) has all $T$ tokens there, of which a causal mask leaves half, and packing those
+    of a token's own sequence. Under adapters the frozen matrices have no gradients of their own: $4 N$.
     """
-    products, head, attention = forward_flops(plan.architecture, plan.tokens)
+    products, head, attention = forward_flops(plan.architecture, plan.packed)
     layers = products - head
     repeated = {
         NO_CHECKPOINTS: 0.0,

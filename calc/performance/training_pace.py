@@ -9,6 +9,7 @@ from calc.memory.training.loss import FP32
 from calc.memory.training.plan import FIRST_TILES, LAYERS, NEWEST_TILES, RING, WHOLE_STEP, Plan
 from calc.performance.device_rates import device_class, family_of, matrix_rate
 from calc.performance.kernels import Kernels, kernels
+from calc.performance.power import unlimited
 from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, PRODUCTS, UNPACKED, Launches, Timed
 
 MOST_KNOWN = 256  # devices whose kernels are remembered
@@ -90,7 +91,9 @@ def clock_share(accelerator: Accelerator, exponent: float) -> float:
     """Return the clock beside that of the measured device of its kind, by the power that each has for its rate.
 
     A module's limit is that of its processor, too, which takes of it: its GPU has no more than the measured device.
+    What a lower limit leaves of the clock is in the device's rates.
     """
+    accelerator = unlimited(accelerator)
     family = family_of(accelerator)
     reference = family.powered or next(iter(family.measured), "")
     if not reference:

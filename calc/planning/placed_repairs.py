@@ -167,7 +167,8 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     largest = next(filter(is_able, reversed(others)), None)
     if largest is None or wanted.too_small(largest, wanted.held) or not trial_on(wanted, largest).fits:
         return
-    left_out: dict[str, object] = {"memory_limit": None, "display": None} if is_limited(wanted) else {}
+    said = ("memory_limit", "display", "power_limit") if is_limited(wanted) else ()
+    left_out = dict[str, object].fromkeys(said)
     for other in others:
         if not wanted.too_small(other, wanted.held) and is_able(other):
             change = {"accelerator": other.id, **left_out}
@@ -182,7 +183,7 @@ def of_kind(facts: Catalog, vendor: str, segment: str) -> list[Accelerator]:
 
 
 def is_limited(wanted: Wanted) -> bool:
-    """Return whether a scenario says of the device's memory what is not so of another one."""
+    """Return whether a scenario says of the device what is not so of another one: of its memory, or its power."""
     return wanted.accelerator != wanted.facts.accelerator(wanted.accelerator.id)
 
 

@@ -15,6 +15,15 @@ def boards_watts(count: float, *, each_w: float) -> float:
     return count * each_w
 
 
+def limit_watts(share: float, *, each_w: float) -> int:
+    """Return a limit of power that is so much of what a board may draw, in whole watts.
+
+    >>> limit_watts(0.7, each_w=350)
+    245
+    """
+    return round(share * each_w)
+
+
 def machine_watts(*, boards_w: float, rest_w: float, supply_efficiency: float = 1.0) -> float:
     """Return what a machine draws from the socket: its boards and the rest, over what the supply passes on.
 

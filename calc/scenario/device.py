@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
@@ -18,7 +19,7 @@ SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)")
 
 
 WATTS = re.compile(r"(\d{1,5}(?:\.\d)?)\s*w(?:atts?)?")
-LEAST_POWER = 0.25  # of a board's power: no board takes less, and most refuse well above it
+LEAST_POWER = 0.25  # of a board's power: what any does below is in no measurement, and most refuse well above it
 
 
 RATE = re.compile(r"(\d{1,5}(?:\.\d{1,6})?)\s*([gt])b/s")
@@ -72,8 +73,10 @@ def throttled(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Acc
     value, power = reader.given.get("power_limit"), accelerator.quantity("power")
     if value is None:
         return accelerator
-    if power is None or not accelerator.sold_in_multiples:
+    if not accelerator.sold_in_multiples:
         raise ScenarioError("power_limit", f"does not apply: {accelerator.name} has no limit of its own to be set")
+    if power is None:
+        raise ScenarioError("power_limit", f"does not apply: what {accelerator.name} may draw is in no source")
     watts = read_watts(value)
     least = math.ceil(power * LEAST_POWER)
     if not least <= watts <= power:
@@ -85,14 +88,11 @@ def throttled(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Acc
 
 def read_watts(value: object) -> float:
     """Return watts from a number of them, or from a text such as "250 W"."""
-    if isinstance(value, str):
-        found = WATTS.fullmatch(value.strip().casefold())
-        if found is None:
-            raise ScenarioError("power_limit", f'must be watts, or a text such as "250 W", not {value!r:.60}')
-        value = float(found[1])
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    found = WATTS.fullmatch(value.strip().casefold()) if isinstance(value, str) else None
+    watts = float(found[1]) if found else value
+    if isinstance(watts, bool) or not isinstance(watts, int | float) or not abs(watts) <= sys.float_info.max:
         raise ScenarioError("power_limit", f'must be watts, or a text such as "250 W", not {value!r:.60}')
-    return int(value) if value == int(value) else value
+    return int(watts) if watts == int(watts) else watts
 
 
 def limited(reader: Reader, accelerator: Accelerator, catalog: Catalog) -> Accelerator:

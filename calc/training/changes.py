@@ -105,7 +105,7 @@ def of_run(
     yield from of_offload(plan)
     if fine_tuning:
         yield from of_method(plan, scenario)
-    yield from of_sequence(plan, capacity_bytes, facts)
+    yield from of_sequence(plan, scenario, capacity_bytes, facts)
     yield from of_devices(plan, scenario)
 
 
@@ -213,7 +213,7 @@ def of_method(plan: Plan, scenario: Scenario) -> Iterator[Change]:
         yield Change("qlora", "Train with QLoRA", price, QUALITY, fields=fields)
 
 
-def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Change]:
+def of_sequence(plan: Plan, scenario: Scenario, capacity_bytes: int, facts: Catalog) -> Iterator[Change]:
     """Iterate over the longest shorter sequence that surely fits, or fits where none surely does.
 
     None is if a quarter is still too long: that is another run.
@@ -232,7 +232,10 @@ def of_sequence(plan: Plan, capacity_bytes: int, facts: Catalog) -> Iterator[Cha
         tokens = most * SEQUENCE_STEP
         what = f"Cut sequences to {show_count(tokens)} tokens"
         price = "Longer examples are cut or left out; the model learns no longer dependencies."
-        yield Change("sequence", what, price, QUALITY, fields={"sequence_tokens": tokens})
+        fields: dict[str, object] = {"sequence_tokens": tokens}
+        if scenario.get("packed_tokens") and plan.packed > tokens:  # one of them fills all that is left
+            fields["packed_tokens"] = tokens
+        yield Change("sequence", what, price, QUALITY, fields=fields)
 
 
 def of_devices(plan: Plan, scenario: Scenario) -> Iterator[Change]:

@@ -52,7 +52,8 @@ from calc.training.fields import (
     USUAL,
     TrainingReader,
 )
-from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs, turns_packed_apart
+from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs
+from calc.training.packing import read_packed, turns_packed_apart
 from calc.training.precision import (
     read_adapter_type,
     read_base,
@@ -133,6 +134,7 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
     layout, stage_of_zero, shard_ranks = read_division(reader, architecture)
     method = method._replace(expert_shares=expert_shares(layout, stage_of_zero))
     tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, limit or 2048))
+    packed = read_packed(reader, tokens)
     by_xla = reader.take("compile") == XLA
     compiled = True if by_xla else reader.open_flag("compile", USUAL)
     varied = reader.open_flag("varied_lengths", UNKNOWN)
@@ -182,7 +184,7 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         sequence_parallel=reader.flag("sequence_parallel"),
         core=on_megatron_core(reader, facts),
         graphs=read_graphs(reader, facts),
-        packed=read_packed(reader, tokens),
+        packed=packed,
         packed_apart=turns_packed_apart(reader, facts),
         tensor_overlap=reader.flag("tensor_overlap"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
@@ -217,14 +219,6 @@ def read_method(
         rest_bytes=4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
         experts_left=not reader.flag("experts_quantized") and base.id in BITSANDBYTES,
     )
-
-
-def read_packed(reader: TrainingReader, tokens: int) -> int:
-    """Return the tokens of the sequences that are packed into one of `tokens`; as many where none are."""
-    packed = tokens if reader.given.get("packed_tokens") is None else reader.count("packed_tokens", most=MOST_SEQUENCE)
-    if packed > tokens:
-        raise ScenarioError("packed_tokens", f"are at most the {tokens:,} of what they are packed into")
-    return packed
 
 
 def read_network(reader: TrainingReader) -> float | None:

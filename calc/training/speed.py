@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.derivation import Step
+from calc.performance.power import unlimited
 from calc.performance.token_flops import token_flops
 from calc.performance.training_step import peak_rate, prepare, step_time
 from calc.performance.training_working import SECONDS, rate_steps, step_steps
@@ -45,7 +46,7 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
     if prepared is None:
         return Timed(None, None, [])
     found = step_time(prepared, values)
-    flops, peak = token_flops(plan), peak_rate(plan, asked.accelerator)
+    flops, peak = token_flops(plan), peak_rate(plan, unlimited(asked.accelerator))
     tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
     devices = plan.layout.devices
     rate = tokens / found.total / devices

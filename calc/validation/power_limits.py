@@ -11,21 +11,21 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 from calc import estimate
 from calc.catalog import catalog
 from calc.performance.power import PowerLaw, power_law
-from calc.validation.scores import Row, Score, by, line, lines_by_source, read_rows, table
+from calc.validation.scores import Row, Score, by, lines_by_source, read_rows, table
 
 FILE = "power.csv"
 FIGURES = {"prefill": "prefill_tokens_per_s", "decode": "decode_tokens_per_s"}
 TRIED = {
     "static": (0.22, 0.26, 0.3, 0.34, 0.38),
-    "floor": (0.72, 0.76, 0.8, 0.84, 0.88),
-    "drawn": (0.88, 0.92, 0.96),
-    "reads": (0.1, 0.2, 0.3),
+    "floor": (0.76, 0.8, 0.84, 0.88, 0.92),
+    "drawn": (0.88, 0.92, 0.96, 1.0),
+    "reads": (0.05, 0.1, 0.2),
 }
 
 
@@ -66,50 +66,9 @@ def scores() -> list[Score]:
     return found
 
 
-class Limits(NamedTuple):
-    """The limits of a source, and the speed that they left as measured and as computed: least and most, of one."""
-
-    rows: int
-    limits: tuple[float, float]
-    measured: tuple[float, float]
-    predicted: tuple[float, float]
-    middle: float  # median size of the error
-
-
-def ends(values: list[float]) -> tuple[float, float]:
-    """Return the least and the most of some values."""
-    return min(values), max(values)
-
-
-def limits() -> dict[str, Limits]:
-    """Return the limits that were measured, by source."""
-    found = {}
-    for source, mine in by(scores(), "source").items():
-        found[source] = Limits(
-            len(mine),
-            ends([int(score.row["limit_w"]) / int(score.row["base_w"]) for score in mine]),
-            measured=ends([score.measured for score in mine]),
-            predicted=ends([score.predicted for score in mine]),
-            middle=line(source, mine).middle,
-        )
-    return found
-
-
-class Left(NamedTuple):
-    """What a limit is in watts, and the shares of speed that it leaves."""
-
-    watts: int
-    prefill: float
-    decode: float
-
-
-def left(scenario: dict[str, Any], share: float) -> Left:
-    """Return what a limit to a share of a device's power leaves of a scenario's speeds."""
-    watts = round(share * (catalog().accelerator(scenario["accelerator"]).quantity("power") or 0.0))
-    own: Any = estimate(scenario, repairs=False)
-    held: Any = estimate(scenario | {"power_limit": watts}, repairs=False)
-    shares = (held["speed"][name]["typical"] / own["speed"][name]["typical"] for name in FIGURES.values())
-    return Left(watts, *shares)
+def limit_of(row: Row) -> float:
+    """Return a row's limit of power, as a share of the card's own."""
+    return int(row["limit_w"]) / int(row["base_w"])
 
 
 def missed(found: Iterable[Score]) -> dict[str, float]:

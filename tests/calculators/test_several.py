@@ -20,12 +20,13 @@ POOLS |= {"accelerators": "8", "prefill_accelerators": "4", "decode_tensor": "4"
 @pytest.mark.parametrize("calculator", [WILL_IT_FIT, SPEED], ids=lambda calculator: calculator.id)
 def test_a_second_kind_makes_a_list(calculator: Any) -> None:
     """Both kinds are in the scenario, each with its number and slot, and the answer says which layers are where."""
-    asked: Any = calculator.asked({**UNLIKE, "accelerators": "2", "other_pcie": "3.0 x4"})
-    assert asked["accelerator"] == [
-        {"id": "rtx-3090", "count": 2},
-        {"id": "rtx-3060-12gb", "count": 1, "pcie": "3.0 x4"},
-    ]
-    assert "accelerators" not in asked
+    slots = {"accelerators": "2", "other_pcie": "3.0 x4", "power_limit": "300", "other_power_limit": "120"}
+    asked: Any = calculator.asked({**UNLIKE, **slots})
+    first, second = asked["accelerator"]
+    assert first | {"power_limit": float(first["power_limit"])} == {"id": "rtx-3090", "count": 2, "power_limit": 300}
+    assert second.pop("power_limit") == first["power_limit"] * 120 / 300
+    assert second == {"id": "rtx-3060-12gb", "count": 1, "pcie": "3.0 x4"}
+    assert not {"accelerators", "power_limit"} & asked.keys()
     report = calculator.report(UNLIKE)
     assert sum(device["layers"] for device in report["memory"]["devices"]) == report["model"]["layers"]
     html = calculator.render(report)

@@ -635,6 +635,7 @@ def test_ray_joins_the_machines_of_then() -> None:
     ("engine", "field", "value", "flag", "warns"),
     [
         ("vllm", "pcie", "4.0 x16", None, True),
+        ("vllm", "power_limit", 300, None, True),
         ("vllm", "display", True, "--gpu-memory-utilization", False),
         ("llama.cpp", "display", True, None, True),
         ("vllm", "memory_limit", "40 GiB", "--gpu-memory-utilization", False),

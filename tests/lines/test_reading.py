@@ -183,6 +183,21 @@ def test_two_kinds_of_cards_stand_together() -> None:
     assert len(read("difference between 3090 and 4090 for 32b")["sides"]) == 2
 
 
+@pytest.mark.parametrize(("watts", "limits"), [(300, [300, 300]), (400, [None, 400]), (500, [500, 500])])
+def test_a_limit_of_power_is_that_of_both_kinds_of_cards(watts: int, limits: list[int | None]) -> None:
+    """One of 350 W is not limited by 400, which one of 450 is; what is above both is refused, and not passed over."""
+    held = read(f"3090 + 4090 limited to {watts} w llama 70b q4 tokens/s")["scenario"]
+    assert [device.get("power_limit") for device in held["accelerator"]] == limits
+    if watts <= 450:
+        assert estimate(held)
+
+
+def test_where_a_limit_of_power_tells() -> None:
+    """It slows a run of training, and leaves memory alone: who asks what fits has the word left over."""
+    assert read("train 8b qlora on 4090 at 300w how long")["scenario"]["power_limit"] == 300
+    assert read("max context qwen3 14b on 3090 at 300w")["unread"]
+
+
 def test_what_says_something_and_has_no_field_is_left_over() -> None:
     """Also a word that says nothing elsewhere: two models are not one; the number of cards is another thing."""
     for line, word in (("two 7b models on one 4090", "two"), ("both llms llama 8b on an h100", "both")):

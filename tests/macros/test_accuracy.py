@@ -10,6 +10,7 @@ from calc.validation import left_out as validation
 from calc.validation import recorded, serving_runs
 from calc.validation.left_out import KINDS as KEPT
 from calc.validation.left_out import kept
+from calc.validation.power_limits import FILE
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, line, overall, read_rows
 from macros.accuracy import left_out, page
@@ -107,10 +108,10 @@ def test_errors_of_a_group() -> None:
 
 
 def test_every_source_has_a_name_and_an_address() -> None:
-    """Rows lead to where they were published."""
+    """Rows lead to where they were published, those of limits of power among them."""
     found = {
         row.get("source_key") or row["source"]
-        for name in (*(kind.replace("-", "_") for kind in KINDS), "power")
+        for name in (*(kind.replace("-", "_") for kind in KINDS), FILE.removesuffix(".csv"))
         for row in read_rows(f"{name}.csv")
     }
     assert found == {row["source"] for row in read_rows("sources.csv")}

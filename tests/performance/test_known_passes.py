@@ -240,6 +240,16 @@ def test_sums_of_tensor_ranks_in_pieces() -> None:
     assert found == [0.25, 0.75, 0.75, 0.25]
 
 
+def test_what_is_packed_is_not_padded() -> None:
+    """Whatever a framework does where nothing is said of packing; a scenario that says both is refused."""
+    apart, packed = (plan_of(framework="llama-factory", **more) for more in ({}, {"packed_tokens": 512}))
+    assert apart.varied_lengths and not packed.varied_lengths
+    for field in ("varied_lengths", "padding_mask"):
+        with pytest.raises(ScenarioError, match=rf"packed_tokens: does not go together with {field}"):
+            plan_of(packed_tokens=512, **{field: True})
+        assert plan_of(packed_tokens=512, **{field: False}) == plan_of(packed_tokens=512)
+
+
 @pytest.mark.parametrize(
     ("asked", "turned"),
     [

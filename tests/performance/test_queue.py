@@ -1,5 +1,6 @@
 """Requests in a server, event by event: what Little's law, queueing and the engine's rules ask of a run."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
-from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, requests, times_of
+from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, requests
 from calc.performance.load import Load, steady_state
 from calc.performance.queue import UNBOUNDED, run_queue
 from calc.performance.server import Run, Server
@@ -245,10 +246,23 @@ def test_so_many_may_come_at_a_rate() -> None:
         arriving(requests=20, **rate) for rate in ({}, {"requests_per_s": 1e5}, {"requests_per_s": 0.02})
     )
     assert fast["all_answered_s"]["typical"] == pytest.approx(burst["all_answered_s"]["typical"], rel=0.01)
-    alone, last = arriving(requests=1), times_of(1.0, 20)[-1] / 0.02
+    alone, last = arriving(requests=1), 20 / 0.02
     tokens = [found["time_per_output_token_s"]["typical"] for found in (slow, alone)]
     assert tokens[0] == pytest.approx(tokens[1], rel=0.01)
     assert last < slow["all_answered_s"]["typical"] < last + 1.1 * alone["all_answered_s"]["typical"]
+
+
+@pytest.mark.parametrize(("burstiness", "replicas"), [(1.0, 1), (0.2, 1), (1.0, 4)])
+def test_the_last_of_so_many_comes_when_their_rate_has_it(burstiness: float, replicas: int) -> None:
+    """Few draws have another mean than many; the gaps of what comes without end are as they are drawn."""
+    kinds = (Kind(1.0, Spread(100.0), Spread(10.0)),)
+    some, endless = (
+        requests(Arrivals(4.0, burstiness, kinds, count), count=50, replicas=replicas) for count in (50 * replicas, 0)
+    )
+    assert some[-1].at_s == pytest.approx(50 * replicas / 4.0)
+    assert endless[-1].at_s != pytest.approx(some[-1].at_s, rel=1e-3)
+    gaps = [[later.at_s / one.at_s for one, later in pairwise(found)] for found in (some, endless)]
+    assert gaps[0] == pytest.approx(gaps[1])
 
 
 def test_ranks_that_share_experts_wait_for_what_comes_at_a_rate() -> None:

@@ -10,6 +10,7 @@ from calc.memory.budget import Layout
 from calc.performance.copies import around_products
 from calc.performance.operations import Copy, Counted, Product
 from calc.performance.own_kernels import own_kernels
+from calc.performance.power import limited_power, power_law
 from calc.performance.schedules import STEADY, STEADY_BYTES, Factors, Schedule, device_classes, schedule_of
 
 ROWS, WIDTH, DEPTH = 512.0, 14336, 4096
@@ -389,6 +390,15 @@ def test_a_step_is_launched_ahead(engine: str, version: str, device: str, states
 def test_what_keeps_its_clock(device: str, classes: set[str]) -> None:
     """A watt and more for each TFLOP/s of its data sheet."""
     assert {STEADY, STEADY_BYTES} & set(device_classes(catalog().accelerator(device), "")) == classes
+
+
+@pytest.mark.parametrize("device", ["mi300x", "rx-9070", "a100-sxm-80gb"])
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_a_limit_of_power_leaves_a_device_in_its_classes(device: str, share: float) -> None:
+    """At a third of its clock it has watts enough for each operation: what it lost of it is in its rates already."""
+    own = catalog().accelerator(device)
+    held = limited_power(own, share * (own.quantity("power") or 0.0), power_law(catalog()))
+    assert device_classes(held, "") == device_classes(own, "")
 
 
 @pytest.mark.parametrize(

@@ -131,10 +131,11 @@ def test_utilization_reads_the_same_products(name: str) -> None:
     """The figure for one token has the products and the attention of the pass."""
     if catalog().lookup("models", name) is None:
         pytest.skip(f"no {name}")
-    plan = plan_of(model=name, sequence_tokens=512)
-    found, passes = token_flops(plan), step_passes(plan, stages(plan.architecture, 1)[0])
-    assert 512 * 2 * found.parameters == pytest.approx(total_flops(passes.forward, Product, Experts))
-    assert 512 * found.attention == pytest.approx(total_flops(passes.forward, Attention))
+    for packed in (512, 128):
+        plan = plan_of(model=name, sequence_tokens=512, packed_tokens=packed)
+        found, passes = token_flops(plan), step_passes(plan, stages(plan.architecture, 1)[0])
+        assert 512 * 2 * found.parameters == pytest.approx(total_flops(passes.forward, Product, Experts))
+        assert 512 * found.attention == pytest.approx(total_flops(passes.forward, Attention))
 
 
 def test_a_step_of_full_training_is_three_forward_passes() -> None:

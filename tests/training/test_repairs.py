@@ -107,6 +107,17 @@ def test_the_longest_shorter_sequence_is_offered() -> None:
     assert memory(scenario | {"sequence_tokens": tokens + SEQUENCE_STEP})["chance"] < SURE
 
 
+@pytest.mark.parametrize("packed", [8192, 8000, 512])
+def test_packs_that_are_longer_than_a_shorter_sequence_are_cut_with_it(packed: int) -> None:
+    """One then fills all that is left; shorter ones stay."""
+    scenario = TOO_LARGE["no checkpoints"] | {"packed_tokens": packed}
+    shorter = next(repair for repair in repairs(scenario) if repair.change.id == "sequence")
+    after = changed(scenario, shorter.change.fields)
+    assert 512 < after["sequence_tokens"] < 8000  # type: ignore[operator]
+    assert after["packed_tokens"] == (512 if packed == 512 else after["sequence_tokens"])
+    assert memory(after)["fits"]
+
+
 def test_nothing_is_offered_that_does_not_apply() -> None:
     """No sharding on one device, no adapters before there is a model, no checkpointing twice, nothing where it fits."""
     assert "sharding" not in ids(ONE)
