@@ -1,5 +1,6 @@
 """Reading how sequences are packed into one."""
 
+from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.training.fields import MOST_SEQUENCE, TrainingReader
@@ -7,14 +8,16 @@ from calc.training.fields import MOST_SEQUENCE, TrainingReader
 PADDED = ("varied_lengths", "padding_mask")  # what says that sequences are padded, and no batch is like another
 
 
-def read_packed(reader: TrainingReader, tokens: int) -> int:
+def read_packed(reader: TrainingReader, architecture: Architecture, tokens: int) -> int:
     """Return the tokens of the sequences that are packed into one of `tokens`; as many where none are.
 
     What is packed is not padded, whatever a framework does by default. Raises ScenarioError where a scenario says that
-    it is, and for sequences that are longer than what they are packed into.
+    it is, for sequences that are longer than what they are packed into, and for a model whose encoder reads each apart.
     """
     if reader.given.get("packed_tokens") is None:
         return tokens
+    if architecture.has_encoder:
+        raise ScenarioError("packed_tokens", "does not apply: what an encoder reads is not packed")
     packed = reader.count("packed_tokens", most=MOST_SEQUENCE)
     if packed > tokens:
         raise ScenarioError("packed_tokens", f"are at most the {tokens:,} of what they are packed into")

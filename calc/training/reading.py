@@ -134,7 +134,7 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
     layout, stage_of_zero, shard_ranks = read_division(reader, architecture)
     method = method._replace(expert_shares=expert_shares(layout, stage_of_zero))
     tokens = reader.count("sequence_tokens", most=MOST_SEQUENCE, default=min(2048, limit or 2048))
-    packed = read_packed(reader, tokens)
+    packed = read_packed(reader, model.architecture, tokens)
     by_xla = reader.take("compile") == XLA
     compiled = True if by_xla else reader.open_flag("compile", USUAL)
     varied = reader.open_flag("varied_lengths", UNKNOWN)

@@ -278,6 +278,8 @@ def test_packed_sequences_do_not_look_at_each_other() -> None:
     pairs = [sum(item[0].pairs for item in found if isinstance(item[0], Attention)) for found in (whole, packed)]
     assert pairs[1] == pytest.approx(pairs[0] / 4, rel=0.01)
     assert total_flops(whole, Product) == total_flops(packed, Product)
+    with pytest.raises(ScenarioError, match=r"packed_tokens: does not apply: what an encoder reads"):
+        plan_of(model="whisper-tiny.en", sequence_tokens=448, packed_tokens=64)
     with pytest.raises(ScenarioError, match=r"packed_tokens: are at most the 2,048"):
         plan_of(sequence_tokens=2048, packed_tokens=4096)
 
