@@ -12,9 +12,10 @@ from calc.planning.power import limit_watts
 from calc.units import show_count, show_number, show_seconds, show_times, show_tokens_per_s
 from calc.validation.power_limits import limit_of
 from calc.validation.power_limits import scores as limit_scores
-from calc.validation.scores import by, line, read_rows
+from calc.validation.scores import by, line
 from calc.validation.speculation import gains
 from calc.validation.speculation import scores as speculation_scores
+from macros.accuracy.page import source_names, whole_percent
 from macros.inline import opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
@@ -206,14 +207,12 @@ def acceptance_table() -> str:
 
 def gains_table() -> str:
     """Return measured gains of speculation beside those predicted, each source once."""
-    names = {row["source"]: (row["name"], row["url"]) for row in read_rows("sources.csv")}
-    rows = []
+    names, rows = source_names(), []
     for source, found in gains(speculation_scores()[0]).items():
-        name, address = names.get(source) or (source.replace("_", " "), found.address)
         ends = (found.measured, found.predicted)
         shown = [f"{show_number(low, 2)} to {show_number(high, 2)} times" for low, high in ends]
-        link = element("a", text(name), href=address)
-        rows.append([link, show_count(found.rows), *shown, f"{100 * found.middle:.0f} %"])
+        link = names.get(source) or element("a", text(source.replace("_", " ")), href=found.address, rel="noopener")
+        rows.append([link, show_count(found.rows), *shown, whole_percent(found.middle)])
     heads = ("Source", "Rows", "Measured", "Predicted", "Median error")
     return block(table(heads, rows, caption="Gains of speculation, by source"))
 
@@ -221,7 +220,7 @@ def gains_table() -> str:
 def limited_table(shares: tuple[float, ...], *devices: str, **scenario: object) -> str:
     """Return what limits of their power, in shares of it, leave of cards' speeds: of prompts, and of writing."""
     records = [catalog().accelerator(name) for name in devices]
-    rows = [[f"{100 * share:.0f} %"] for share in shares]
+    rows = [[whole_percent(share)] for share in shares]
     for device in records:
         asked = {**scenario, "accelerator": device.id}
         own = speed_report(asked)["speed"]
@@ -229,23 +228,20 @@ def limited_table(shares: tuple[float, ...], *devices: str, **scenario: object) 
             watts = limit_watts(share, each_w=device.quantity("power") or 0.0)
             found = speed_report({**asked, "power_limit": watts})["speed"]
             prompts, writing = (share_left(found[RATES[what]], own[RATES[what]]) for what in ("prefill", "decode"))
-            row.append(calculator_link("speed", f"{100 * prompts:.0f} %", **asked, power_limit=watts))
-            row.append(f"{100 * writing:.0f} %")
+            row.append(calculator_link("speed", whole_percent(prompts), **asked, power_limit=watts))
+            row.append(whole_percent(writing))
     heads = [f"{device.name}, {what}" for device in records for what in ("prompts", "writing")]
     return block(table(("Limit", *heads), rows, caption="Speed that a limit of power leaves"))
 
 
 def limits_table() -> str:
     """Return the shares of speed that limits of power left, as measured and as computed, by source."""
-    names = {row["source"]: (row["name"], row["url"]) for row in read_rows("sources.csv")}
-    rows = []
+    names, rows = source_names(), []
     for source, mine in by(limit_scores(), "source").items():
-        name, address = names[source]
         limits = [limit_of(score.row) for score in mine]
         spans = [limits, [score.measured for score in mine], [score.predicted for score in mine]]
-        shown = [f"{100 * min(span):.0f} to {100 * max(span):.0f} %" for span in spans]
-        error = f"{100 * line(source, mine).middle:.0f} %"
-        rows.append([element("a", text(name), href=address), show_count(len(mine)), *shown, error])
+        shown = [f"{100 * min(span):.0f} to {whole_percent(max(span))}" for span in spans]
+        rows.append([names[source], show_count(len(mine)), *shown, whole_percent(line(source, mine).middle)])
     heads = ("Source", "Rows", "Limits", "Speed left, measured", "Computed", "Median error")
     return block(table(heads, rows, caption="Speed under limits of power, by source"))
 
