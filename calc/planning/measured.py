@@ -4,6 +4,7 @@ The catalogue's `measured.toml` counts rows and sources by bucket, `ranges.toml`
 measurements of sources lay that an estimate had not seen. Both are written by `python -m calc.validation.ranges`.
 """
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.layers import Architecture
@@ -79,18 +80,30 @@ def measured(facts: Catalog, figure: str, name: str) -> Measured:
     return Measured(*found)
 
 
-def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, known: bool) -> float:
+def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, sources: int) -> float:
     """Return the factor either way within which four of five measurements of an unseen source lie.
 
     `figure` is one of this module's, `phase` "prefill" or "decode" for speed and that of `training_phase` for training,
-    `known` whether rows of the bucket stand behind the answer. An engine without enough sources has the pooled factor.
+    `sources` those that stand behind the answer. An engine without enough sources of its own has the pooled factor.
     """
     ranges = facts.entries("ranges")
     names = ["_".join(filter(None, (figure, part, phase))) for part in (engine, "")]
     entry = next(ranges[name] for name in names if name in ranges)
-    factor = entry["measured" if known else "not_measured"]
-    assert isinstance(factor, int | float)
-    return factor
+    inside, between = entry["inside"], entry["between"]
+    assert isinstance(inside, int | float) and isinstance(between, int | float)
+    return math.exp(inside * widening(between, sources))
+
+
+def widening(between: float, sources: int) -> float:
+    """Return by how much a range is wider than where a bucket's own error is known, as sources in it tell it.
+
+    `between` is the variance of that error over that of sources inside a bucket. Drawn to none, the mean of n sources
+    leaves `between` / (n + 1) of it: random effects, with one source's worth of what all buckets say.
+
+    >>> round(widening(3.0, 0), 2), round(widening(3.0, 2), 2)
+    (2.0, 1.41)
+    """
+    return math.sqrt(1 + between / (sources + 1))
 
 
 def training_phase(architecture: Architecture) -> str:

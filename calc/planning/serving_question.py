@@ -87,9 +87,9 @@ def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
 def speed_factors(served: Served) -> tuple[float, float]:
     """Return the factors either way within which four of five measurements lie: of decoding steps, and of prefill."""
     facts, engine = catalog(), served.serving.engine.id
-    known = measured(facts, SPEED, served_bucket(served)).rows > 0
+    sources = measured(facts, SPEED, served_bucket(served)).sources
     step, first = (
-        range_factor(facts, SPEED, engine=engine, phase=phase, known=known) for phase in ("decode", "prefill")
+        range_factor(facts, SPEED, engine=engine, phase=phase, sources=sources) for phase in ("decode", "prefill")
     )
     return step, first
 

@@ -50,9 +50,9 @@ def timed(asked: Asked, facts: Catalog) -> Timed:
     tokens = plan.micro_batch * plan.accumulation * plan.layout.data * plan.tokens
     devices = plan.layout.devices
     rate = tokens / found.total / devices
-    known = measured(facts, TRAINING_SPEED, training_bucket(plan, asked.accelerator)).rows > 0
+    sources = measured(facts, TRAINING_SPEED, training_bucket(plan, asked.accelerator)).sources
     factor = range_factor(
-        facts, TRAINING_SPEED, engine="training", phase=training_phase(plan.architecture), known=known
+        facts, TRAINING_SPEED, engine="training", phase=training_phase(plan.architecture), sources=sources
     )
     utilization = rate * flops.model / peak
     low, high = 1 / factor, min(factor, max(MOST_UTILIZATION / utilization, 1.0))

@@ -29,7 +29,7 @@ from calc.validation.engine_starts import memory_start_of, start_of
 from calc.validation.fitting import HOLD, Item, fit, without_each
 from calc.validation.inference_fitting import item_of, memory_item_of
 from calc.validation.inference_speed import FIGURES, measured_of
-from calc.validation.residuals import Residual, known_rows
+from calc.validation.residuals import Residual, counted
 from calc.validation.scores import MEASUREMENTS, Row, SkipError, median_size, read_rows, rows_digest
 from calc.validation.training_fitting import start_of as training_start
 from calc.validation.training_rows import as_commonest, as_usual, without_framework
@@ -123,7 +123,6 @@ def residuals_of(
     fitted = fit(items, values, start, hold=hold)
     sources = sorted({item.source for item in items})
     left = without_each(fitted, sources) if len(sources) > 1 else {}
-    known = known_rows((item.source, item.bucket) for item in items)
     return [
         Residual(
             item.id,
@@ -133,7 +132,6 @@ def residuals_of(
             bucket=item.bucket,
             inside=round(item.error(fitted.values), 4),
             outside=round(item.error(left[item.source]), 4) if item.source in left else None,
-            known=known[item.bucket],
         )
         for item in items
     ]
@@ -174,13 +172,13 @@ def keep(kind: str, residuals: Iterable[Residual]) -> None:
     """Write the errors, a row a line; sources, and engines with their buckets and phases, by their place in a list."""
     found = list(residuals)
     sources = sorted({row.source for row in found})
-    groups = sorted({(row.engine, row.phase, row.bucket, row.known) for row in found})
+    groups = sorted({(row.engine, row.phase, row.bucket) for row in found})
     places = {group: place for place, group in enumerate(groups)}
     lines = [
         [
             row.id,
             sources.index(row.source),
-            places[row.engine, row.phase, row.bucket, row.known],
+            places[row.engine, row.phase, row.bucket],
             row.inside,
             row.outside,
             *([] if row.covered is None else [row.covered]),
@@ -207,10 +205,10 @@ def kept(kind: str) -> Kept:
         raise ValueError(f"{path_of(kind).name} is of other rows: run python -m calc.validation.left_out {kind}")
     residuals, first = [], at_first_sight(kind) if kind in RANGED else {}
     for name, source, group, inside, outside, *covered in found["residuals"]:
-        engine, phase, bucket, known = found["groups"][group]
-        residual = Residual(name, found["sources"][source], engine, phase, bucket, inside, outside, known, *covered)
+        engine, phase, bucket = found["groups"][group]
+        residual = Residual(name, found["sources"][source], engine, phase, bucket, inside, outside, *covered)
         residuals.append(residual._replace(first=first.get(name)))
-    return Kept(found["made"], residuals)
+    return Kept(found["made"], counted(residuals))
 
 
 def at_first_sight(kind: str) -> dict[str, float]:

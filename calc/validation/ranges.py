@@ -22,11 +22,14 @@ from typing import NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
+from calc.planning.measured import widening
 from calc.validation.left_out import KINDS, OPEN, RANGED, kept
 from calc.validation.residuals import Residual
 from calc.validation.scores import median_size, read_rows
 
 SHARE = 0.8
+COUNTS = (0, 1, 4, 16)  # of sources behind an answer, for which tables say the factor
+BETWEEN = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)  # tried, for want of anything finer that errors could tell apart
 DRAWN = 3  # sources that all engines together count, where one's width is drawn to theirs, and that no excess counts
 RANGES, MEASURED, MODELS = DATA / "ranges.toml", DATA / "measured.toml", DATA / "measured_models.toml"
 OF_MODELS = {
@@ -37,13 +40,17 @@ OF_MODELS = {
 FIGURES = {"inference-speed": "speed", "inference-memory": "memory"}  # of a kind, in the catalogue; others as they are
 
 
-class Factors(NamedTuple):
-    """Factors either way, of what rows stand behind and of what none do, and what they are made of."""
+class Range(NamedTuple):
+    """A range either way, as it would be if a bucket's own error were known, and what it is made of."""
 
-    measured: float
-    not_measured: float
+    inside: float  # a logarithm
+    between: float  # variance of buckets' own errors over that of the sources inside them
     rows: int
     sources: int
+
+    def factor(self, others: int) -> float:
+        """Return the factor either way of an answer that a number of sources stand behind."""
+        return math.exp(self.inside * widening(self.between, others))
 
 
 class Coverage(NamedTuple):
@@ -79,10 +86,13 @@ def middles(residuals: Iterable[Residual]) -> dict[str, float]:
     return {source: median_size(row.outside or 0 for row in mine) for source, mine in by_source(residuals).items()}
 
 
-def width(residuals: Sequence[Residual]) -> float:
-    """Return the size of error, a logarithm, that `SHARE` of rows stay below; a source weighs the root of its rows."""
+def width(residuals: Sequence[Residual], between: float) -> float:
+    """Return the size of error, a logarithm, that `SHARE` of rows stay below; a source weighs the root of its rows.
+
+    Sizes are as they would be in a bucket whose own error is known: less by what few sources in it leave open.
+    """
     weights = {source: count**-0.5 for source, count in Counter(row.source for row in residuals).items()}
-    sizes = sorted((abs(row.outside or 0), weights[row.source]) for row in residuals)
+    sizes = sorted((abs(row.outside or 0) / widening(between, row.others), weights[row.source]) for row in residuals)
     total, passed = sum(weight for _, weight in sizes), 0.0
     for size, weight in sizes:
         passed += weight
@@ -105,50 +115,73 @@ def at_first(residuals: Iterable[Residual]) -> list[Residual]:
     return [row._replace(outside=row.first) for row in residuals if row.first is not None]
 
 
-def excess(residuals: Sequence[Residual]) -> float:
+def excess(residuals: Sequence[Residual], between: float) -> float:
     """Return the times that errors at first sight are larger than those of sources left out; of few sources, less.
 
     One where no row was kept at first sight, or these were not off by more.
     """
     first = at_first(residuals)
-    return max(drawn(width(first) / width(residuals), sources(first), 1.0), 1.0) if first else 1.0
+    if not first:
+        return 1.0
+    return max(drawn(width(first, between) / width(residuals, between), sources(first), 1.0), 1.0)
 
 
-def factors(residuals: Iterable[Residual]) -> dict[tuple[str, str], Factors]:
-    """Return the factors by engine and phase; of all engines together under an empty name."""
+def ranges_of(residuals: Iterable[Residual], between: float) -> dict[tuple[str, str], Range]:
+    """Return ranges by engine and phase; of all engines together under an empty name."""
     seen = [row for row in residuals if row.outside is not None]
     found = {}
     for phase in sorted({row.phase for row in seen}):
         mine = [row for row in seen if row.phase == phase]
-        known, unknown = [row for row in mine if row.known], [row for row in mine if not row.known]
-        more, pooled = excess(known or mine), width(known or mine)
-        apart = max(excess(unknown) * width(unknown), more * pooled) if unknown else more * pooled
-        found["", phase] = entry(more * pooled, apart, mine)
-        for engine in sorted({row.engine for row in known}):
-            rows = [row for row in known if row.engine == engine]
-            own = more * drawn(width(rows), sources(rows), pooled)
-            found[engine, phase] = entry(own, max(own, apart), rows)
+        more, pooled = excess(mine, between), width(mine, between)
+        found["", phase] = entry(more * pooled, between, mine)
+        for engine in sorted({row.engine for row in mine}):
+            rows = [row for row in mine if row.engine == engine]
+            found[engine, phase] = entry(more * drawn(width(rows, between), sources(rows), pooled), between, rows)
     return found
 
 
-def entry(measured: float, not_measured: float, rows: Sequence[Residual]) -> Factors:
-    """Return widths as factors, rounded up."""
-    low, high = (math.ceil(100 * math.exp(width)) / 100 for width in (measured, not_measured))
-    return Factors(low, high, len(rows), sources(rows))
+def entry(inside: float, between: float, rows: Sequence[Residual]) -> Range:
+    """Return a range, rounded up."""
+    return Range(math.ceil(1000 * inside) / 1000, between, len(rows), sources(rows))
 
 
-def factor_for(found: dict[tuple[str, str], Factors], row: Residual) -> float:
-    """Return the factor that a row's answer would have had."""
+@lru_cache(maxsize=len(KINDS))
+def between_of(kind: str) -> float:
+    """Return how much of a kind's errors the sources of a bucket have in common: the best of `BETWEEN`.
+
+    The best has the least mean interval score (Gneiting and Raftery 2007) of what was predicted at first sight, or of
+    sources left out where nothing was: the range's width, and ten times how far rows lie outside, each source once.
+    """
+    seen = [row for row in kept(kind).residuals if row.outside is not None]
+    first = at_first(seen) or seen
+    return min(BETWEEN, key=lambda between: interval_score(first, between))
+
+
+def interval_score(residuals: Sequence[Residual], between: float) -> float:
+    """Return the mean interval score over sources, in logarithms, of ranges that hold `SHARE` of each phase's rows."""
+    inside = {
+        phase: width([row for row in residuals if row.phase == phase], between)
+        for phase in {row.phase for row in residuals}
+    }
+    scores: dict[str, list[float]] = {}
+    for row in residuals:
+        end = inside[row.phase] * widening(between, row.others)
+        scores.setdefault(row.source, []).append(2 * end + 2 / (1 - SHARE) * max(abs(row.outside or 0) - end, 0))
+    return mean(mean(one) for one in scores.values())
+
+
+def end_of(found: Mapping[tuple[str, str], Range], row: Residual) -> float:
+    """Return the end either way, a logarithm, that the range of a row's answer would have had."""
     of = found.get((row.engine, row.phase)) or found["", row.phase]
-    return of.measured if row.known else of.not_measured
+    return of.inside * widening(of.between, row.others)
 
 
-def holds(found: dict[tuple[str, str], Factors], row: Residual) -> bool:
+def holds(found: dict[tuple[str, str], Range], row: Residual) -> bool:
     """Return whether a row lies in its range: in that made of its parts, or within a factor either way."""
-    return abs(row.outside or 0) <= math.log(factor_for(found, row)) if row.covered is None else row.covered
+    return abs(row.outside or 0) <= end_of(found, row) if row.covered is None else row.covered
 
 
-def coverage(residuals: Iterable[Residual], others: Mapping[str, dict[tuple[str, str], Factors]]) -> Coverage:
+def coverage(residuals: Iterable[Residual], others: Mapping[str, dict[tuple[str, str], Range]]) -> Coverage:
     """Return how many rows lie in ranges; `others` has by source the factors that the rows of all others make."""
     shares = []
     for source, mine in by_source(residuals).items():
@@ -165,7 +198,8 @@ def coverage(residuals: Iterable[Residual], others: Mapping[str, dict[tuple[str,
 def left_out(kind: str) -> LeftOut:
     """Return the errors of a kind with sources left out, each source counting once."""
     seen = [residual for residual in kept(kind).residuals if residual.outside is not None]
-    others = {source: factors(row for row in seen if row.source != source) for source in by_source(seen)}
+    between = between_of(kind)
+    others = {source: ranges_of((row for row in seen if row.source != source), between) for source in by_source(seen)}
     first = at_first(seen)
     return LeftOut(mean(middles(seen).values()), coverage(seen, others), coverage(first, others) if first else None)
 
@@ -174,7 +208,7 @@ def written_ranges() -> str:
     """Return the catalogue's file of ranges."""
     lines = ["# Written by `python -m calc.validation.ranges` from the errors of sources that were left out."]
     for kind in RANGED:
-        for (engine, phase), found in factors(kept(kind).residuals).items():
+        for (engine, phase), found in ranges_of(kept(kind).residuals, between_of(kind)).items():
             name = "_".join(filter(None, (FIGURES.get(kind, kind), engine, phase)))
             lines += ["", f'["{name}"]', *(f"{field} = {value}" for field, value in found._asdict().items())]
             lines.append(f"checked = {kept(kind).made}")
@@ -226,8 +260,8 @@ def main() -> None:
         print(f"{kind}: {held.rows:.0%} of rows, {held.sources:.0%} by source")
         if first:
             print(f"  at first sight {first.rows:.0%} of rows, {first.sources:.0%} by source")
-        for (engine, phase), found in factors(residuals).items():
-            ends = f"{found.measured:5.2f} {found.not_measured:5.2f}"
+        for (engine, phase), found in ranges_of(residuals, between_of(kind)).items() if kind in RANGED else ():
+            ends = " ".join(f"{found.factor(count):5.2f}" for count in COUNTS)
             print(f"  {engine or 'all':<14} {phase:<8} {ends}  {found.rows} rows, {found.sources} sources")
 
 

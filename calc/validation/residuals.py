@@ -14,14 +14,15 @@ class Residual(NamedTuple):
     bucket: str
     inside: float  # under coefficients estimated from all rows
     outside: float | None  # from the rows of all other sources; None where there are none
-    known: bool  # whether another source has rows in the bucket
     covered: bool | None = None  # whether it lies in a range made without its source; None: of a factor either way
     first: float | None = None  # as it was predicted before anybody had looked at it; None where that is not known
+    others: int = 0  # sources besides its own that have rows in the bucket
 
 
-def known_rows(found: Iterable[tuple[str, str]]) -> dict[str, bool]:
-    """Return for each bucket whether more than one source has rows in it; given are sources and buckets of rows."""
+def counted(residuals: Iterable[Residual]) -> list[Residual]:
+    """Return errors with how many other sources have rows in the bucket of each."""
+    found = list(residuals)
     having: dict[str, set[str]] = {}
-    for source, bucket in found:
-        having.setdefault(bucket, set()).add(source)
-    return {bucket: len(sources) > 1 for bucket, sources in having.items()}
+    for row in found:
+        having.setdefault(row.bucket, set()).add(row.source)
+    return [row._replace(others=len(having[row.bucket]) - 1) for row in found]

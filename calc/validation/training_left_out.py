@@ -15,7 +15,7 @@ from calc.memory.training.reserve import FIGURES, finds_its_blocks, slack_name
 from calc.planning.measured import training_bucket
 from calc.planning.training_fit import fullest
 from calc.training.reading import read_training
-from calc.validation.residuals import Residual, known_rows
+from calc.validation.residuals import Residual
 from calc.validation.scores import SkipError, read_rows
 from calc.validation.training_rows import (
     GIB,
@@ -190,7 +190,6 @@ def residuals(asked_as: Way = named) -> list[Residual]:
     """
     known, items, tail = prepared(), prepared(asked_as), tail_of(asked_as)
     everything = fitted(known)
-    buckets = known_rows((item.source, item.bucket) for item in items)
     result = []
     for source, mine in sources(items).items():
         chosen = fitted([item for item in known if item.source != source])
@@ -207,7 +206,6 @@ def residuals(asked_as: Way = named) -> list[Residual]:
                     bucket=item.bucket,
                     inside=round(inside, 4),
                     outside=round(outside, 4),
-                    known=buckets[item.bucket],
                     covered=held,
                 )
             )

@@ -6,7 +6,7 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.units import show_count
 from calc.validation.left_out import KINDS, OPEN, RANGED, UNNAMED, decoding_on_host, kept, source_errors
-from calc.validation.ranges import by_source, factors, left_out, middles
+from calc.validation.ranges import COUNTS, between_of, by_source, left_out, middles, ranges_of
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
@@ -71,15 +71,18 @@ def accuracy_ranges() -> str:
     """Return the factors either way that ranges of speed have, and the sources that they come from."""
     rows = []
     for kind in RANGED:
-        for (engine, phase), found in factors(kept(kind).residuals).items():
+        for (engine, phase), found in ranges_of(kept(kind).residuals, between_of(kind)).items():
             known = catalog().lookup("engines", engine)
             name = catalog().engine(known).name if known else "Training" if kind == "training-speed" else "All engines"
             if kind == "training-speed" and not engine:
                 continue
-            ends = [f"{factor:.2f}" for factor in (found.measured, found.not_measured)]
+            ends = [f"{found.factor(count):.2f}" for count in COUNTS]
             rows.append([text(name), PHASES[phase], *ends, show_count(found.rows), show_count(found.sources)])
-    headings = ("Engine", "Figure", "Measured", "Not measured", "Rows", "Sources")
-    caption = "The factor either way in which four of five rows of an unseen source lie"
+    behind = [f"{count or 'No'} source{'s' * (count > 1)}" for count in COUNTS]
+    headings = ("Engine", "Figure", *behind, "All rows", "All sources")
+    caption = (
+        "The factor either way in which four of five rows of an unseen source lie, by the sources behind an answer"
+    )
     return block(table(headings, rows, caption=caption, words=2))
 
 

@@ -1,11 +1,13 @@
 """The accuracy page: its figures are those of the scores, every row has its place, and a wrong call is refused."""
 
+import math
 import re
 from importlib import import_module
 
 import pytest
 
 from calc.catalog import catalog
+from calc.planning.measured import widening
 from calc.validation import left_out as validation
 from calc.validation import recorded, serving_runs
 from calc.validation.left_out import KINDS as KEPT
@@ -140,10 +142,12 @@ def test_the_summary_leads_with_sources_left_out() -> None:
 
 
 def test_ranges_shown_are_the_catalogue_s() -> None:
-    """Each factor of the table is in the catalogue's file."""
-    known = {(str(entry["measured"]), entry["rows"]) for entry in catalog().entries("ranges").values()}
-    shown = {(str(float(row[2])), number(row[4])) for row in rows(left_out.accuracy_ranges())}
-    assert shown <= known
+    """Each factor of the table, with no source behind an answer and with sixteen, is of the catalogue's file."""
+    known = {
+        (*(f"{math.exp(entry['inside'] * widening(entry['between'], count)):.2f}" for count in (0, 16)), entry["rows"])
+        for entry in catalog().entries("ranges").values()
+    }
+    assert {(row[2], row[5], number(row[6])) for row in rows(left_out.accuracy_ranges())} <= known
 
 
 def test_frameworks_that_are_not_named_have_every_source() -> None:

@@ -76,9 +76,9 @@ def test_tokens_of_a_prefill_pass() -> None:
 def test_the_range_of_a_speed(engine: str) -> None:
     """Steps vary by the factor of decoding, first tokens by that of prefill, either way; whole answers by both."""
     report: Any = estimate({"model": "llama-3.1-8b", "engine": engine, "accelerator": "h100-sxm-80gb"})
-    speed, known = report["speed"], report["measured"]["speed"]["rows"] > 0
+    speed, sources = report["speed"], report["measured"]["speed"]["sources"]
     step, first = (
-        range_factor(catalog(), SPEED, engine=engine, phase=phase, known=known) for phase in ("decode", "prefill")
+        range_factor(catalog(), SPEED, engine=engine, phase=phase, sources=sources) for phase in ("decode", "prefill")
     )
     for name, factor in (
         ("decode_tokens_per_s", step),

@@ -76,11 +76,11 @@ def test_training_counts_memory_of_all_devices(model: str, device: str, *, measu
     assert measured or found["memory"]["rows"] == 0
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_an_engine_without_a_range_of_its_own_has_that_of_all(known: bool) -> None:
+@pytest.mark.parametrize("sources", [0, 3])
+def test_an_engine_without_a_range_of_its_own_has_that_of_all(sources: int) -> None:
     """An engine that no source stands behind takes the pooled factor."""
-    own = range_factor(catalog(), SPEED, engine="exllama", phase="decode", known=known)
-    assert own == range_factor(catalog(), SPEED, engine="", phase="decode", known=known)
+    own = range_factor(catalog(), SPEED, engine="exllama", phase="decode", sources=sources)
+    assert own == range_factor(catalog(), SPEED, engine="", phase="decode", sources=sources)
 
 
 def test_classes() -> None:

@@ -80,42 +80,61 @@ def test_buckets_add_up_to_all_rows() -> None:
     assert counted == len(kept("inference-speed").residuals)
 
 
-def residual(source: str, error: float, *, known: bool = True, engine: str = "vllm") -> Residual:
+def residual(source: str, error: float, *, others: int = 0, engine: str = "vllm") -> Residual:
     """Return the error of a row in decoding."""
-    return Residual("S1", source, engine, "decode", "vllm_hopper-data-center_bf16_dense", 0.0, error, known)
+    return Residual("S1", source, engine, "decode", "vllm_hopper-data-center_bf16_dense", 0.0, error, others=others)
 
 
 def test_a_width_by_hand() -> None:
     """Ten errors of 0.01 to 0.10: four of five stay below 0.08. A source of four rows weighs twice one of one row."""
-    assert ranges.width([residual("a", error / 100) for error in range(1, 11)]) == 0.08
-    assert ranges.width([*(residual("a", 0.1) for _ in range(4)), residual("b", 0.5)]) == 0.5
-    assert ranges.width([*(residual("a", 0.1) for _ in range(25)), residual("b", 0.5)]) == 0.1
+    assert ranges.width([residual("a", error / 100) for error in range(1, 11)], 0.0) == 0.08
+    assert ranges.width([*(residual("a", 0.1) for _ in range(4)), residual("b", 0.5)], 0.0) == 0.5
+    assert ranges.width([*(residual("a", 0.1) for _ in range(25)), residual("b", 0.5)], 0.0) == 0.1
 
 
 def test_an_engine_of_few_sources_is_drawn_to_all() -> None:
     """One source of 0.1 and three of 0.4 together: an engine's width is (0.1 + 3 × 0.4) / 4."""
     rows = [residual("a", 0.1), *(residual(name, 0.4, engine="sglang") for name in "bcd")]
-    found = ranges.factors(rows)
-    assert found["vllm", "decode"].measured == math.ceil(100 * math.exp(0.325)) / 100
-    assert found["", "decode"].measured == math.ceil(100 * math.exp(0.4)) / 100
+    found = ranges.ranges_of(rows, 0.0)
+    assert found["vllm", "decode"].inside == pytest.approx(0.325, abs=0.0011)
+    assert found["", "decode"].inside == pytest.approx(0.4, abs=0.0011)
 
 
-def test_what_no_other_source_measured_has_the_wider_factor() -> None:
-    """Rows without their like in other sources set it, and it is never the narrower one."""
-    rows = [residual("a", 0.1), residual("b", 0.1), residual("c", 0.7, known=False)]
-    found = ranges.factors(rows)["", "decode"]
-    assert (found.measured, found.not_measured) == (1.11, 2.02)
-    assert ranges.factor_for(ranges.factors(rows), residual("d", 0.0, known=False)) == 2.02
+def test_sources_behind_an_answer_narrow_its_range() -> None:
+    """Errors of 0.6 where no source stands behind, and 0.3 where 15 do: at 5 parts between to one inside 0.245 both.
+
+    What buckets have in common leaves √(1 + 5 / (n + 1)) of the width of n sources: 2.449 and 1.146 times.
+    """
+    alone, among = residual("a", 0.6), residual("b", 0.3, others=15)
+    assert ranges.width([alone], 5.0) == pytest.approx(0.6 / math.sqrt(6))
+    assert ranges.width([among], 5.0) == pytest.approx(0.3 / math.sqrt(1 + 5 / 16))
+    found = ranges.ranges_of([alone, residual("c", 0.6)], 5.0)
+    assert found["", "decode"].factor(0) == pytest.approx(math.exp(0.6), rel=0.005)
+    assert ranges.end_of(found, among) == pytest.approx(0.6 * math.sqrt((1 + 5 / 16) / 6), rel=0.01)
+
+
+def test_interval_scores_by_hand() -> None:
+    """A range of 0.1 either way that one row of ten misses by 0.4: 0.2, and ten times 0.4 for that row."""
+    rows = [*(residual("a", 0.1) for _ in range(9)), residual("a", 0.5)]
+    assert ranges.interval_score(rows, 0.0) == pytest.approx(0.2 + 10 * 0.4 / 10)
+
+
+def test_what_buckets_have_in_common_is_found() -> None:
+    """Errors that fall with the sources behind them as four parts between buckets to one inside are sharpest so."""
+    rows = [
+        residual(f"{others} {place}", place / 20 * math.sqrt(1 + 4 / (others + 1)), others=others)
+        for others in (0, 1, 3, 9)
+        for place in range(1, 21)
+    ]
+    assert min(ranges.BETWEEN, key=lambda between: ranges.interval_score(rows, between)) == 4.0
 
 
 def test_ranges_are_as_wide_as_errors_at_first_sight() -> None:
     """Three sources off by 0.1 that were off by 0.2 at first sight: twice as far, drawn half-way to once."""
     rows = [residual(name, 0.1)._replace(first=-0.2) for name in "abc"]
-    assert ranges.factors(rows)["", "decode"].measured == math.ceil(100 * math.exp(0.15)) / 100
+    assert ranges.ranges_of(rows, 0.0)["", "decode"].inside == pytest.approx(0.15, abs=0.0011)
     better = [row._replace(first=0.05) for row in rows]
-    assert ranges.factors(better) == ranges.factors([residual(name, 0.1) for name in "abc"])
-    unknown = [residual("d", 0.3, known=False)._replace(first=0.9), *(residual(name, 0.1) for name in "abc")]
-    assert ranges.factors(unknown)["", "decode"].not_measured == math.ceil(100 * math.exp(0.3 * 1.5)) / 100
+    assert ranges.ranges_of(better, 0.0) == ranges.ranges_of([residual(name, 0.1) for name in "abc"], 0.0)
 
 
 def test_errors_of_sources_by_hand() -> None:

@@ -215,8 +215,8 @@ COEFFICIENT_RULES: Rules = {
 BUCKET_RULES: Rules = {f"{figure}?": (list,) for figure in ("speed", "memory", "training-speed", "training-memory")}
 MEASURED_RULES: Rules = {"sources": (int,)}  # that measured a model
 RANGE_RULES: Rules = {
-    "measured": (int, float),
-    "not_measured": (int, float),
+    "inside": (int, float),
+    "between": (int, float),
     "rows": (int,),
     "sources": (int,),
     "checked": (str,),

@@ -185,10 +185,9 @@ def check_measured(check: Check, where: str, entry: Entry, tables: Tables) -> No
 
 
 def check_range(check: Check, where: str, entry: Entry, _: Tables) -> None:
-    """Check a range: factors, wider where nothing was measured."""
+    """Check a range: a logarithm, and how much of it the sources of a bucket have in common."""
     if check.fields(where, entry, RANGE_RULES):
-        measured = entry["measured"]
-        check.number(f"{where}.measured", measured, 1.001, 20)
-        check.number(f"{where}.not_measured", entry["not_measured"], measured if isinstance(measured, float) else 1, 20)
+        check.number(f"{where}.inside", entry["inside"], 0.001, 3)
+        check.number(f"{where}.between", entry["between"], 0, 100)
         check.number(f"{where}.sources", entry["sources"], 1, 10_000)
         check.number(f"{where}.rows", entry["rows"], 1, 1_000_000)
