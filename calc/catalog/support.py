@@ -19,6 +19,7 @@ PACKED_CACHE = "packed-cache-tensor"  # tensor ranks that keep a cache in fewer 
 REPLICATED = "replicas"  # of what tensor ranks divide, where data ranks do not share its states
 TRAINING = "training"  # in place of an engine: libraries that all frameworks train with
 YES, NO, MAYBE = "yes", "no", "maybe"
+MIXTURE = "mixture"  # stands for all families of models with routed experts
 GGUF, MLX = "gguf", "mlx"  # stand for all number formats of llama.cpp, and of MLX
 GGUF_WRITER = "llama.cpp"  # its converter writes the files that others read, too
 

@@ -21,6 +21,7 @@ from calc.catalog.support import (
     GGUF_WRITER,
     MAYBE,
     METHOD,
+    MIXTURE,
     MLX,
     NO,
     PACKED,
@@ -133,7 +134,7 @@ def what_runs(
         version=engine.version,
         place=place_of(device),
         formats=tuple(format_names(weights)),
-        family=architecture.family,
+        families=families_of(architecture),
         caches=caches,
         divided=tuple(divided),
     )
@@ -146,6 +147,11 @@ def what_runs(
     if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
         return refused(known, (cut.message(layout.tensor), GROUPS))
     return known
+
+
+def families_of(architecture: Architecture) -> tuple[str, ...]:
+    """Return what facts name a model by: its family, and whether its tokens pass some of many experts."""
+    return (architecture.family, MIXTURE) if architecture.experts else (architecture.family,)
 
 
 def refused(known: Runs, said: tuple[str, str]) -> Runs:
@@ -166,18 +172,18 @@ def known_runs(
     engine: str,
     place: Place | None,
     formats: tuple[str, ...],
-    family: str,
+    families: tuple[str, ...],
     version: str = "",
     caches: tuple[str, ...] = (),
     divided: tuple[str, ...] = (),
 ) -> Runs:
-    """Return what facts say of an engine on a device, of the names of its number formats and of a family.
+    """Return what facts say of an engine on a device, of the names of its number formats and of `families_of` a model.
 
     Of the formats of caches, and of how a model is divided, only what does not run is written down, and what is in
     doubt.
     """
-    told = (fact for fact in facts.support(engine) if not fact.families or family in fact.families)
-    known, record = [fact for fact in told if fact.holds_in(version)], facts.engine(engine)
+    told = (fact for fact in facts.support(engine) if not fact.families or set(families) & set(fact.families))
+    known, record, family = [fact for fact in told if fact.holds_in(version)], facts.engine(engine), families[0]
     asked = [(FAMILY, family, f"models of the family {family}")]
     asked += [(FORMAT, name, f"the number format {name}") for name in formats]
     found: list[Support] = []
