@@ -55,6 +55,7 @@ BOUNDS: dict[str, Bound] = {
             "states_on_host",
             "symmetric_memory",
             "whole_blocks",
+            "whole_length",
         ),
         FLAG,
     ),
