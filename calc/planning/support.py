@@ -19,6 +19,7 @@ from calc.catalog.support import (
     FORMAT,
     GGUF,
     GGUF_WRITER,
+    HEADS,
     MAYBE,
     METHOD,
     MIXTURE,
@@ -141,12 +142,26 @@ def what_runs(
     if engine.needs_whole_blocks and (cut := cut_blocks(architecture, weights, layout.tensor, layout.expert)):
         said = (cut.message(layout.tensor), engine.coefficient("whole_blocks").source)
         return refused(known, said)
+    if heads := lacking_heads(facts, engine, architecture):
+        return refused(known, heads)
     if (devices := layout.tensor * layout.pipeline) > engine.most_devices:
         message = f"{devices} devices are more than the {engine.most_devices:g} that {engine.name} divides a model over"
         return refused(known, (message, engine.coefficient("most_devices").source))
     if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
         return refused(known, (cut.message(layout.tensor), GROUPS))
     return known
+
+
+def lacking_heads(facts: Catalog, engine: Engine, architecture: Architecture) -> tuple[str, str] | None:
+    """Return what keeps a version from attending in heads of a model's size, with its source; None where nothing does.
+
+    Facts on heads name all sizes for which a version has kernels.
+    """
+    sizes = {str(cache.key_dim) for kind in architecture.kinds for cache in kind.caches}
+    for fact in facts.support(engine.id):
+        if fact.about == HEADS and fact.holds_in(engine.version) and (lacking := sizes.difference(fact.names)):
+            return f"{fact.because}, and the model's have {' and '.join(sorted(lacking))}", fact.source
+    return None
 
 
 def families_of(architecture: Architecture) -> tuple[str, ...]:
