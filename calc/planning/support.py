@@ -101,12 +101,15 @@ def place_of(device: Accelerator | None) -> Place | None:
 
 
 def closest(facts: list[Support], place: Place | None) -> Support | None:
-    """Return the fact that names a device most closely, of several one on some families alone, and of those a no.
+    """Return the fact that names a device most closely, of several one on some families alone, of those the gravest.
 
     Those for all devices where none is given.
     """
     vendor, architecture, segment = place or ("", "", "")
-    ranked = [(fact.rank(vendor, architecture, segment), bool(fact.families), fact.runs == NO, fact) for fact in facts]
+    graver = (YES, MAYBE, NO).index
+    ranked = [
+        (fact.rank(vendor, architecture, segment), bool(fact.families), graver(fact.runs), fact) for fact in facts
+    ]
     found = max(ranked, key=lambda item: item[:3], default=None)
     return found[3] if found is not None and found[0] else None
 

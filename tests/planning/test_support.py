@@ -445,11 +445,16 @@ def test_no_plan_trains_on_what_does_not_run() -> None:
             False,
         ),
         ({"model": "facebook/bart-large", "engine": "vllm", "accelerator": "A100 80GB"}, False),
-        ({"model": "qwen3-8b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.8.3"}, False),
+        ({"model": "qwen3-8b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.7.2"}, False),
+        ({"model": "qwen3-30b-a3b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.8.3"}, False),
+        (
+            {"model": "qwen3-8b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.8.3"},
+            None,
+        ),  # its fallback
         ({"model": "qwen3-8b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.8.4"}, True),
     ],
 )
-def test_what_ran_once_or_for_one_family(fields: dict[str, Any], *, runs: bool) -> None:
+def test_what_ran_once_or_for_one_family(fields: dict[str, Any], *, runs: bool | None) -> None:
     """Some formats are refused to single families, and versions of engines gained and lost devices and families."""
     assert estimate({**fields, "context_tokens": 512})["runs"] is runs
 
