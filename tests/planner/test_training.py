@@ -185,7 +185,7 @@ def test_a_format_is_known_by_any_of_its_names(device: str, base: str) -> None:
 
 
 def test_the_largest_model_by_method() -> None:
-    """One card trains a model 2.4 times as large with QLoRA as with LoRA, with LoRA 1.5 times as large as in full.
+    """One card trains a model 2.4 times as large with QLoRA as with LoRA, with LoRA 1.6 times as large as in full.
 
     The next larger ones do not surely fit by their whole reports, all recomputed, whatever waits on the host.
     """
