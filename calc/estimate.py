@@ -248,12 +248,13 @@ def under_engine(serving: "Serving", question: Question, *, counted: bool, timed
     from calc.planning.served import serve, served_bucket
     from calc.planning.serving_question import prefill_tokens
     from calc.planning.serving_speed import serving_speed
-    from calc.planning.serving_warnings import serving_warnings
+    from calc.planning.serving_warnings import length_warnings, serving_warnings
 
     asked = question.asked
     served = serve(serving, question.demand, question.layout, most=question.most, counted=counted)
     memory = {**report.serving_totals(served), **report.serving_fit(served, fewest=working)}
-    risks = serving_warnings(served)
+    stated = not question.reader.given.keys().isdisjoint(("context_tokens", "prompt_tokens", "output_tokens"))
+    risks = [*serving_warnings(served), *length_warnings(served, stated=stated, longest=asked.context_limit)]
     if asked.pools is not None and asked.concurrency is not None:
         from calc.planning.serving_pools import pooled_speed, prefill_pool  # few scenarios ask for it
 

@@ -6,8 +6,8 @@ from calc.catalog.entries import Entry
 from calc.catalog.records import version_numbers
 
 DEVICE, FORMAT, FAMILY, CACHE, PRECISION = "device", "format", "family", "cache", "precision"
-DIVISION, METHOD = "division", "method"
-ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION, METHOD)
+DIVISION, METHOD, HEADS = "division", "method", "heads"
+ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION, METHOD, HEADS)
 METHODS = ("full", "lora", "qlora")  # of training, the least last
 DIVIDED = ("tensor", "expert")  # degrees of parallelism that not every engine has, as facts on divisions name them
 TRAINED_APART = ("tensor", "pipeline", "context", "expert")  # those that not every framework of training has
@@ -19,6 +19,7 @@ PACKED_CACHE = "packed-cache-tensor"  # tensor ranks that keep a cache in fewer 
 REPLICATED = "replicas"  # of what tensor ranks divide, where data ranks do not share its states
 TRAINING = "training"  # in place of an engine: libraries that all frameworks train with
 YES, NO, MAYBE = "yes", "no", "maybe"
+MIXTURE = "mixture"  # stands for all families of models with routed experts
 GGUF, MLX = "gguf", "mlx"  # stand for all number formats of llama.cpp, and of MLX
 GGUF_WRITER = "llama.cpp"  # its converter writes the files that others read, too
 
@@ -29,7 +30,8 @@ class Support(NamedTuple):
     id: str
     engine: str  # or a framework of training, or TRAINING
     about: str  # one of ABOUT
-    names: tuple[str, ...]  # number formats, families, precisions or methods of training, or ways to divide; empty: all
+    # Number formats, families, precisions or methods of training, ways to divide, or all sizes of heads; empty: all.
+    names: tuple[str, ...]
     where: tuple[str, ...]  # makers and architectures of devices; empty for all
     kinds: tuple[str, ...]  # segments of devices; empty for all
     families: tuple[str, ...]  # of which a fact about something else is; empty for all

@@ -164,6 +164,14 @@ class Case(NamedTuple):
             context_parallel=self.layout.context,
         )
 
+    @property
+    def joined_by_pcie(self) -> bool:
+        """Whether the device has no link to others of its own, or one that takes a bridge."""
+        if self.accelerator is None:
+            return False
+        link = self.accelerator.text("link")
+        return link in ("", "none") or "bridge" in link
+
 
 def visible_bytes(accelerator: Accelerator, engine: Engine) -> int:
     """Return the bytes of a device that programs see: what they are known to get, or what the driver does not keep."""

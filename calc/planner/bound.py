@@ -12,7 +12,7 @@ from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
 from calc.planning.layout import candidates
 from calc.planning.serving_question import is_timed_on
-from calc.planning.support import format_names
+from calc.planning.support import families_of, format_names
 from calc.planning.usual_engine import first_engine
 from calc.question import Asked, Question, read_asked, read_placement, read_question
 from calc.scenario.engine import on_maker
@@ -36,7 +36,7 @@ class Named(NamedTuple):
 
     least: Least
     formats: tuple[str, ...]  # as facts on engines name them
-    family: str
+    families: tuple[str, ...]
 
 
 class Bound(NamedTuple):
@@ -196,7 +196,7 @@ class Bounds:
         name, place = scenario.get("engine"), candidate.devices.place
         if name != USUAL or place is None:
             return str(name)
-        found = first_engine(facts=self.facts, place=place, formats=known.formats, family=known.family, caches=())
+        found = first_engine(facts=self.facts, place=place, formats=known.formats, families=known.families, caches=())
         return found or ""
 
     def own(self, candidate: Candidate) -> Own:
@@ -230,7 +230,9 @@ class Bounds:
             self.known[key] = (
                 None
                 if stored is None or halved
-                else Named(least(read.architecture, stored), tuple(format_names(stored)), read.architecture.family)
+                else Named(
+                    least(read.architecture, stored), tuple(format_names(stored)), families_of(read.architecture)
+                )
             )
         return self.known[key]
 

@@ -2,6 +2,7 @@
 
 from calc.catalog.records import Accelerator
 from calc.derivation import INFO, WRONG, Warn
+from calc.memory.budget import OUTPUT_TOKENS
 from calc.memory.engines.vllm import default_sequences, fewer_sequences, state_block
 from calc.memory.runtime import CACHES
 from calc.performance.fabric import STAGED, joined
@@ -57,6 +58,24 @@ def share_warnings(served: Served) -> list[Warn]:
         message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
         found.append(Warn("share-too-small", message, "memory_fraction", WRONG))
     return found
+
+
+def length_warnings(served: Served, *, stated: bool, longest: int | None) -> list[Warn]:
+    """Return whether the engine, which makes room for the model's `longest` text where no length is `stated`, has none.
+
+    Source: vLLM, `_check_enough_kv_cache_memory`.
+    """
+    engine, demand, layout = served.serving.engine, served.demand, served.layout
+    if stated or longest is None or longest <= demand.tokens or not engine.values.get("whole_length"):
+        return []
+    whole = demand._replace(tokens=longest, prompt_tokens=longest - min(OUTPUT_TOKENS, longest // 2), sequences=1)
+    if not served.runtime.fits or served.serving.fits(whole, layout):
+        return []
+    message = (
+        f"where nothing is said {engine.name} makes room for the model's own {longest:,} tokens, which its cache has "
+        f"not: without --max-model-len it does not start; counted are {demand.tokens:,} (context_tokens)"
+    )
+    return [Warn("own-length-too-long", message, "context_tokens")]
 
 
 def link_warnings(served: Served, device: Accelerator) -> list[Warn]:

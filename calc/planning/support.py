@@ -19,8 +19,10 @@ from calc.catalog.support import (
     FORMAT,
     GGUF,
     GGUF_WRITER,
+    HEADS,
     MAYBE,
     METHOD,
+    MIXTURE,
     MLX,
     NO,
     PACKED,
@@ -99,12 +101,15 @@ def place_of(device: Accelerator | None) -> Place | None:
 
 
 def closest(facts: list[Support], place: Place | None) -> Support | None:
-    """Return the fact that names a device most closely, of several one on some families alone, and of those a no.
+    """Return the fact that names a device most closely, of several one on some families alone, of those the gravest.
 
     Those for all devices where none is given.
     """
     vendor, architecture, segment = place or ("", "", "")
-    ranked = [(fact.rank(vendor, architecture, segment), bool(fact.families), fact.runs == NO, fact) for fact in facts]
+    graver = (YES, MAYBE, NO).index
+    ranked = [
+        (fact.rank(vendor, architecture, segment), bool(fact.families), graver(fact.runs), fact) for fact in facts
+    ]
     found = max(ranked, key=lambda item: item[:3], default=None)
     return found[3] if found is not None and found[0] else None
 
@@ -133,19 +138,38 @@ def what_runs(
         version=engine.version,
         place=place_of(device),
         formats=tuple(format_names(weights)),
-        family=architecture.family,
+        families=families_of(architecture),
         caches=caches,
         divided=tuple(divided),
     )
     if engine.needs_whole_blocks and (cut := cut_blocks(architecture, weights, layout.tensor, layout.expert)):
         said = (cut.message(layout.tensor), engine.coefficient("whole_blocks").source)
         return refused(known, said)
+    if heads := lacking_heads(facts, engine, architecture):
+        return refused(known, heads)
     if (devices := layout.tensor * layout.pipeline) > engine.most_devices:
         message = f"{devices} devices are more than the {engine.most_devices:g} that {engine.name} divides a model over"
         return refused(known, (message, engine.coefficient("most_devices").source))
     if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
         return refused(known, (cut.message(layout.tensor), GROUPS))
     return known
+
+
+def lacking_heads(facts: Catalog, engine: Engine, architecture: Architecture) -> tuple[str, str] | None:
+    """Return what keeps a version from attending in heads of a model's size, with its source; None where nothing does.
+
+    Facts on heads name all sizes for which a version has kernels.
+    """
+    sizes = {str(cache.key_dim) for kind in architecture.kinds for cache in kind.caches}
+    for fact in facts.support(engine.id):
+        if fact.about == HEADS and fact.holds_in(engine.version) and (lacking := sizes.difference(fact.names)):
+            return f"{fact.because}, and the model's have {' and '.join(sorted(lacking))}", fact.source
+    return None
+
+
+def families_of(architecture: Architecture) -> tuple[str, ...]:
+    """Return what facts name a model by: its family, and whether its tokens pass some of many experts."""
+    return (architecture.family, MIXTURE) if architecture.experts else (architecture.family,)
 
 
 def refused(known: Runs, said: tuple[str, str]) -> Runs:
@@ -166,18 +190,18 @@ def known_runs(
     engine: str,
     place: Place | None,
     formats: tuple[str, ...],
-    family: str,
+    families: tuple[str, ...],
     version: str = "",
     caches: tuple[str, ...] = (),
     divided: tuple[str, ...] = (),
 ) -> Runs:
-    """Return what facts say of an engine on a device, of the names of its number formats and of a family.
+    """Return what facts say of an engine on a device, of the names of its number formats and of `families_of` a model.
 
     Of the formats of caches, and of how a model is divided, only what does not run is written down, and what is in
     doubt.
     """
-    told = (fact for fact in facts.support(engine) if not fact.families or family in fact.families)
-    known, record = [fact for fact in told if fact.holds_in(version)], facts.engine(engine)
+    told = (fact for fact in facts.support(engine) if not fact.families or set(families) & set(fact.families))
+    known, record, family = [fact for fact in told if fact.holds_in(version)], facts.engine(engine), families[0]
     asked = [(FAMILY, family, f"models of the family {family}")]
     asked += [(FORMAT, name, f"the number format {name}") for name in formats]
     found: list[Support] = []

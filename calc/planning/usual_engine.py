@@ -6,7 +6,7 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Mixture, Weights
 from calc.catalog.support import DEVICE, NO, YES
-from calc.planning.support import Place, closest, format_names, known_runs, place_of
+from calc.planning.support import Place, closest, families_of, format_names, known_runs, place_of
 
 
 def usual_engine(
@@ -24,9 +24,9 @@ def usual_engine(
     """
     if device is None:
         return None
-    formats, place, family = tuple(format_names(weights)), place_of(device), architecture.family
+    formats, place, families = tuple(format_names(weights)), place_of(device), families_of(architecture)
     for kept in dict.fromkeys((caches, ())):
-        if name := first_engine(facts=facts, place=place, formats=formats, family=family, caches=kept):
+        if name := first_engine(facts=facts, place=place, formats=formats, families=families, caches=kept):
             return facts.engine(name)
     return None
 
@@ -67,11 +67,14 @@ def by_use(facts: Catalog, segment: str) -> list[Engine]:
 
 @lru_cache(maxsize=4096)
 def first_engine(
-    *, facts: Catalog, place: Place, formats: tuple[str, ...], family: str, caches: tuple[str, ...]
+    *, facts: Catalog, place: Place, formats: tuple[str, ...], families: tuple[str, ...], caches: tuple[str, ...]
 ) -> str | None:
     """Return the first engine that is known to run it, in the order in which people take them on a device."""
     for engine in by_use(facts, place.segment):
-        if known_runs(facts=facts, engine=engine.id, place=place, formats=formats, family=family, caches=caches).runs:
+        known = known_runs(
+            facts=facts, engine=engine.id, place=place, formats=formats, families=families, caches=caches
+        )
+        if known.runs:
             return engine.id
     return None
 

@@ -61,6 +61,16 @@ def test_the_output_matrix_is_tied_where_the_framework_ties_it(row: dict[str, An
     assert (architecture.output_size == architecture.vocab_size) == row["has_lm_head"]
 
 
+@pytest.mark.parametrize(("model", "total", "active"), [("ling-2.6-flash", 104, 7.4), ("ling-2.6-1t", 1012, 63.6)])
+def test_lightning_attention_beside_latent(model: str, total: float, active: float) -> None:
+    """Ling 2.6 has one layer of latent attention in eight; its card says 104 billion and 7.4, that of 2.5 1T 63."""
+    architecture = read_config(Config(catalog().model(model).config))
+    assert parameters_total(architecture) / 1e9 == pytest.approx(total, abs=0.5)
+    assert parameters_active(architecture) / 1e9 == pytest.approx(active, abs=0.05)
+    latent = [architecture.kinds[kind].attention is not None for kind in architecture.pattern]
+    assert sum(latent) * 8 == len(latent)
+
+
 @pytest.mark.parametrize("row", [row for row in ROWS if "moe" in row], ids=lambda row: row["name"])
 def test_active_parameters_of_a_mixture(row: dict[str, Any]) -> None:
     """A token uses the experts that it is sent to, and all of the rest."""
@@ -129,6 +139,8 @@ def test_every_catalogue_model_has_a_count_of_someone_else() -> None:
         "ling-1t",  # llama.cpp's count, in its last digit
         "long-t5-local-base",  # T5 1.1's parts, whose count is known
         "m2m100-1.2b",  # of the class of the 418M, whose count is known
+        "ling-2.6-flash",  # its card's 104 billion, 7.4 of them active: 104.187 and 7.449
+        "ling-2.6-1t",  # a trillion, 63 billion of them active as Ling 2.5 1T, which has its layers, is said to have
         "mistral-large-3",  # its card's 675 billion, 2.5 of them of the tower
     }
 

@@ -129,7 +129,7 @@ def test_the_usual_engine_is_found_by_names() -> None:
     )
     nowhere = candidate(engine="usual", weights="mlx-4bit")
     named = bounds.named(nowhere.scenario)
-    assert named and named.family == "llama" and bounds.engine(nowhere, nowhere.scenario, named) == ""
+    assert named and named.families == ("llama",) and bounds.engine(nowhere, nowhere.scenario, named) == ""
     part = {"gpu_layers": 3, "engine": "llama.cpp", "weights": "q4_k_m"}
     for field in (part, {"kv_cache": "fp8"}, {"sequences": "max"}):
         whole = candidate(**field)

@@ -185,7 +185,7 @@ def test_a_format_is_known_by_any_of_its_names(device: str, base: str) -> None:
 
 
 def test_the_largest_model_by_method() -> None:
-    """One card trains a model 2.7 times as large with QLoRA as with LoRA, with LoRA 1.45 times as large as in full.
+    """One card trains a model 2.4 times as large with QLoRA as with LoRA, with LoRA 1.6 times as large as in full.
 
     The next larger ones do not surely fit by their whole reports, all recomputed, whatever waits on the host.
     """
@@ -195,7 +195,7 @@ def test_the_largest_model_by_method() -> None:
     known = {name: known_architecture(catalog(), name) for name in catalog().ids("models")}
     sizes = {name: parameters(model) for name, model in known.items() if model.writes}
     largest = [sizes[scenario["model"]] for scenario in found]
-    assert largest[0] > 2.5 * largest[1] and largest[1] > 1.4 * largest[2]
+    assert largest[0] > 2.3 * largest[1] and largest[1] > 1.4 * largest[2]
     for scenario, size in zip(found, largest, strict=True):
         for name in sorted((name for name in sizes if sizes[name] > size), key=lambda name: sizes[name])[:4]:
             for away in ([], ["optimizer"]):

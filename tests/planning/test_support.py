@@ -445,11 +445,16 @@ def test_no_plan_trains_on_what_does_not_run() -> None:
             False,
         ),
         ({"model": "facebook/bart-large", "engine": "vllm", "accelerator": "A100 80GB"}, False),
-        ({"model": "qwen3-8b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.8.3"}, False),
+        ({"model": "qwen3-8b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.7.2"}, False),
+        ({"model": "qwen3-30b-a3b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.8.3"}, False),
+        (
+            {"model": "qwen3-8b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.8.3"},
+            None,
+        ),  # its fallback
         ({"model": "qwen3-8b", "engine": "vllm", "accelerator": "H100", "engine_version": "0.8.4"}, True),
     ],
 )
-def test_what_ran_once_or_for_one_family(fields: dict[str, Any], *, runs: bool) -> None:
+def test_what_ran_once_or_for_one_family(fields: dict[str, Any], *, runs: bool | None) -> None:
     """Some formats are refused to single families, and versions of engines gained and lost devices and families."""
     assert estimate({**fields, "context_tokens": 512})["runs"] is runs
 
@@ -517,6 +522,20 @@ def test_frameworks_train_in_a_precision(precision: str, framework: str | None, 
         ),  # 5338
         ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.7.3"}, False),  # 13885, 17579
         ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.10.0"}, True),
+        ({"model": "deepseek-v2", "weights": "fp8", "accelerator": "A100 SXM 80GB", "engine_version": "0.5.4"}, False),
+        ({"model": "deepseek-v2", "weights": "fp8", "accelerator": "A100 SXM 80GB", "engine_version": "0.10.0"}, True),
+        ({"model": "llama-3.1-8b", "weights": "fp8", "accelerator": "A100 SXM 80GB", "engine_version": "0.5.4"}, True),
+        ({"model": "deepseek-v2", "engine": "sglang", "weights": "awq", "engine_version": "0.3.6"}, False),  # 2270
+        ({"model": "llama-3.1-8b", "engine": "sglang", "weights": "awq", "engine_version": "0.3.6"}, True),
+        ({"model": "gemma-4-31b", "accelerator": "A100 SXM 80GB", "engine": "sglang", "weights": "fp8"}, True),
+        ({"model": "gemma-4-26b-a4b", "accelerator": "A100 SXM 80GB", "engine": "sglang", "weights": "fp8"}, False),
+        ({"model": "gemma-4-31b", "accelerator": "T4"}, False),  # vLLM 57712
+        ({"model": "gemma-3-4b", "accelerator": "T4"}, True),
+        ({"model": "open-llama-3b", "engine_version": "0.1.2"}, False),  # vLLM 336: heads of 100
+        ({"model": "polyglot-ko-5.8b", "engine_version": "0.1.2"}, False),  # vLLM 302: of 256
+        ({"model": "polyglot-ko-5.8b", "engine_version": "0.2.0"}, True),
+        ({"model": "stablelm-2-12b", "engine_version": "0.4.0"}, False),  # vLLM 3952: of 160
+        ({"model": "stablelm-2-12b", "engine_version": "0.6.0"}, True),
         ({"model": "qwen3-30b-a3b", "weights": "nf4", "engine_version": "0.8.5"}, False),  # vLLM 17337
         ({"model": "qwen3-vl-30b-a3b", "weights": "q4_k_m", "engine_version": "0.11.0"}, False),  # vLLM 28691
         ({"model": "qwen2.5-vl-72b", "weights": "awq", "parallelism": {"tensor": 2}}, True),  # vLLM 21695: filled up

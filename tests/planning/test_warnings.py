@@ -79,6 +79,13 @@ WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
         "info",
         ["bringing the cache of a prompt back takes", "reading it again"],
     ),
+    (
+        {"accelerator": "rtx-3090"},
+        "own-length-too-long",
+        "context_tokens",
+        "caution",
+        ["the model's own 131,072 tokens", "without --max-model-len it does not start", "counted are 2,304"],
+    ),
 ]
 CODES = {code for _, code, *_ in WARNED}
 
@@ -104,10 +111,11 @@ def test_a_warning(scenario: dict[str, Any], code: str, field: str, severity: st
         {},
         {"accelerator": "h100-sxm-80gb", "parallelism": {"tensor": 8}},
         {"accelerator": "h100-sxm-80gb", "parallelism": {"pipeline": 2}, "engine": "llama.cpp"},
-        {"accelerator": "rtx-3090"},
+        {"accelerator": "rtx-3090", "context_tokens": 8192},
         {"accelerator": "rtx-4090", "parallelism": {"pipeline": 2}},
+        {"accelerator": "rtx-3090", "engine": "sglang"},
         {"accelerator": "h100-sxm-80gb", "engine": "sglang", "model": "gpt-oss-120b", "weights": "mxfp4"},
-        {**GPT_OSS, "sequence_slots": 256},
+        {**GPT_OSS, "sequence_slots": 256, "context_tokens": 8192},
         *({**IN_STEP, **apart} for apart in ({"length_spread": 0.05}, {"engine": "sglang"}, {"concurrency": 1})),
     ],
 )

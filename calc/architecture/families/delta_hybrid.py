@@ -1,4 +1,4 @@
-"""Families that put Kimi's delta rule beside attention: Kimi K3, Ling 3.0, GLM 5.3 Flash, Solar Open 2."""
+"""Families that put a recurrence beside attention: Kimi K3, Ling 2.5 to 3.0, GLM 5.3 Flash, Solar Open 2."""
 
 from calc.architecture.blocks import FeedForward, Mixer, dense, layer, norms, softmax_attention
 from calc.architecture.config import Config
@@ -16,7 +16,7 @@ from calc.architecture.decoders import (
 )
 from calc.architecture.families.compressed import hyper_connection
 from calc.architecture.families.latent import latent_attention
-from calc.architecture.families.linear_attention import KIMI_LINEAR, kimi_delta
+from calc.architecture.families.linear_attention import KIMI_LINEAR, kimi_delta, lightning
 from calc.architecture.families.mixture import after_first, shared_experts
 from calc.architecture.families.registry import family
 from calc.architecture.layers import Architecture, Attention, Layer
@@ -102,14 +102,25 @@ BAILING = {
 
 @family("bailing_hybrid", defaults=BAILING)
 def bailing_hybrid(config: Config) -> Architecture:
-    """Ling and Ring 3.0: five layers of a delta rule with whole gates, then one of gated latent attention; experts."""
+    """Ling and Ring 3.0: five layers of a delta rule with whole gates, then one of gated latent attention; experts.
+
+    Those of 2.5 and 2.6, whose configs name groups of a norm, have lightning attention, and no gate on the latent one.
+    """
     hidden, layers, step = config.hidden(), config.layers(), config.integer("layer_group_size")
     heads, size = config.integer("num_attention_heads", most=2**20), config.integer("head_dim", default=128)
-    types = [FULL if (i + 1) % step == 0 else LINEAR for i in range(layers)]
-    sizes = {"linear_num_heads": heads, "linear_head_dim": size}
-    sizes["linear_conv_kernel_dim"] = config.integer("short_conv_kernel_size", default=4)
-    delta = full_rank(config.completed(sizes), ("f", "g"))
-    latent = gated(latent_attention(config, indexer=False), "self_attn.g_proj", heads, hidden)
+    whole = layers // step * step
+    types = [FULL if (i + 1) % step == 0 or i >= whole else LINEAR for i in range(layers)]
+    latent = latent_attention(config, indexer=False)
+    if config.has("group_norm_size"):
+        recurrent = lightning(hidden, heads, size)
+        recurrent = recurrent._replace(
+            tensors=recurrent.tensors + norms(size, "linear_attn.q_norm", "linear_attn.k_norm")
+        )
+    else:
+        sizes = {"linear_num_heads": heads, "linear_head_dim": size}
+        sizes["linear_conv_kernel_dim"] = config.integer("short_conv_kernel_size", default=4)
+        recurrent = full_rank(config.completed(sizes), ("f", "g"))
+        latent = gated(latent, "self_attn.g_proj", heads, hidden)
 
     def feed(kind: str) -> FeedForward:
         return shared_experts(config) if kind == SPARSE else dense(hidden, config.integer("intermediate_size"))
@@ -117,7 +128,7 @@ def bailing_hybrid(config: Config) -> Architecture:
     return decoder(
         config,
         mixers=mixers_of(config, types, (FULL, LINEAR)),
-        mixer=lambda kind: latent if kind == FULL else delta,
+        mixer=lambda kind: latent if kind == FULL else recurrent,
         feeds=feeds_of(config, after_first(config)),
         feed=feed,
     )

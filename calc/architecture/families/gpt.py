@@ -53,7 +53,7 @@ def gpt_bigcode(config: Config) -> Architecture:
         tied=True,
         activation=config.text("activation_function", "gelu_pytorch_tanh"),
         fused=True,
-        wide_softmax=False,
+        wide_softmax=config.flag("attention_softmax_in_fp32", default=True),
         style=style_of(config, BEFORE, "resid_pdrop", 0.1),
         positions=config.integer("n_positions"),
     )

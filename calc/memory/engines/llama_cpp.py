@@ -13,6 +13,8 @@ from calc.memory.placement import expert_bytes, widest_bytes
 from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, corrected, held_amounts
 from calc.memory.weights import stored_bytes, stored_tensors
 
+WINDOWED = "b5430"  # of 20 May 2025, since when layers with a window keep no more: pull request 13194
+
 
 def llama_cpp(case: Case) -> Runtime:
     """Return llama.cpp's memory of a device with the layers of a stage on it, or of a host that works alone.
@@ -117,10 +119,12 @@ def table_bytes(stage: Stage, weights: Weights, ranks: int, table: Tensor) -> in
 
 
 def cell_bytes(case: Case, slots: Slots) -> int:
-    """Return the cache of all cells; layers with a window have cells for the window and a micro-batch."""
+    """Return the cache of all cells; layers with a window have cells for the window and a micro-batch, or once all."""
+    whole = case.engine.before(WINDOWED)
+    entries = case.load.entries
     return sum(
         llama_cpp_cache_bytes(
-            entries=case.load.entries,
+            entries=tuple((cache._replace(window_tokens=None), size) for cache, size in entries) if whole else entries,
             context_tokens=slots.context,
             sequences=slots.sequences,
             unified=slots.unified,

@@ -31,7 +31,8 @@ def vllm(case: Case) -> Runtime:
     as a step may hold, then samples for as many sequences as may run. The context of the driver lies outside of the
     share, and so did CUDA graphs until 0.21, which are captured afterwards. Source: `determine_available_memory`.
     Where a large device's default of sequences leaves no room for a single one, that of a small one is taken, as an
-    operator would set it, and as images start whose sampler is FlashInfer's; a limit that is stated is kept. Where
+    operator would set it, and as images start whose sampler is FlashInfer's, whether or not there is room then; a limit
+    that is stated is kept. Where
     layers keep states, each sequence that may run needs a block of the cache for them, or it does not start
     (`resolve_cudagraph_mode_and_sizes`).
     """
@@ -93,8 +94,7 @@ def start_of(case: Case) -> Start:
         return start(case.slots)
     found = start(running_sequences(case))
     if not found.has_room(case):
-        small = start(max(case.engine.whole("sequences"), case.sequences))
-        found = small if small.has_room(case) else found
+        found = start(max(case.engine.whole("sequences"), case.sequences))
     block = state_block(case)
     if limit is None or not block or found.fixed + found.sequences * block <= limit:
         return found
@@ -117,8 +117,9 @@ def state_block(case: Case) -> int:
 
 
 def fewer_sequences(case: Case, runtime: Runtime) -> int | None:
-    """Return the sequences that vLLM is counted with where its default does not start, None where it does."""
-    if case.engine.id != "vllm" or case.slots is not None:
+    """Return the sequences that vLLM starts with where its default does not start; None where that does, or none do."""
+    starts = runtime.limit is None or runtime.needed <= runtime.limit
+    if case.engine.id != "vllm" or case.slots is not None or not starts:
         return None
     limit = runtime.sequences
     return limit if limit < default_sequences(case.engine, case.accelerator) else None
@@ -265,7 +266,7 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
 def driver_amount(case: Case) -> Amount:
     """Return what a process holds before it loads a model; with what joins it to others where there are any."""
     linked = joins_others(case) and "runtime_context_linked" in case.engine.values
-    coefficient = "runtime_context_linked" if linked else "runtime_context"
+    coefficient = by_link(case, "runtime_context_linked") if linked else "runtime_context"
     if "context_thread" in case.engine.values:
         return context_amount(case, coefficient)
     return constant(case, "runtime_context", CONTEXT_LABEL, coefficient)
@@ -278,7 +279,8 @@ def links_amounts(case: Case) -> list[Amount]:
     workspaces = "workspaces_compressed" if compressed else "workspaces"
     found = [constant(case, "workspaces", "Workspaces of kernels", workspaces)]
     if joins_others(case):
-        found.append(constant(case, "communication_buffers", "Buffers of collectives", collectives(case)))
+        buffers = by_link(case, "communication_buffers")
+        found.append(constant(case, "communication_buffers", "Buffers of collectives", buffers))
     return found
 
 
@@ -287,10 +289,7 @@ def joins_others(case: Case) -> bool:
     return case.layout.tensor * case.layout.pipeline > 1 or case.layout.expert > 1
 
 
-def collectives(case: Case) -> str:
-    """Return the name of what collectives take: another one for devices that only PCIe joins, where it is known."""
-    if case.accelerator is None or "communication_buffers_plain" not in case.engine.values:
-        return "communication_buffers"
-    link = case.accelerator.text("link")
-    plain = link in ("", "none") or "bridge" in link
-    return "communication_buffers_plain" if plain else "communication_buffers"
+def by_link(case: Case, name: str) -> str:
+    """Return the name of what ranks take for each other: another one for devices that only PCIe joins, if known."""
+    plain = f"{name}_plain"
+    return plain if plain in case.engine.values and case.joined_by_pcie else name

@@ -4,6 +4,7 @@ from calc.memory.engines.vllm_tower import tower_of
 from calc.memory.runtime import Amount, Case, constant
 
 UNTIL = "0.29"  # the second runner of models took no graphs to be there before it
+SUMS = 2  # of what tensor ranks have, in a layer
 SMALL = "0.26"  # before it, fewer bytes were set aside for graphs than they take
 
 
@@ -23,17 +24,23 @@ def graph_amount(case: Case, sequences: int) -> Amount:
     """Return the CUDA graphs: what all share, and the nodes of each layer in each of them.
 
     Graphs are captured for pieces of steps of up to twice as many tokens as sequences may run, and whole for decoding
-    steps of as many; of no more than 512 either way, or what a scenario lets it record. Where tokens are drafted, a
-    sequence has all of them in a step. Source: vLLM's `_set_cudagraph_sizes`.
+    steps of as many; of no more than 512 either way, or what a scenario lets it record. Before V1 there were none for
+    pieces. Where tokens are drafted, a sequence has all of them in a step. Where NCCL adds up what ranks have, a graph
+    keeps both sums of a layer, too.
+    Source: vLLM's `_set_cudagraph_sizes`.
     """
     shared = case.once("graphs", lambda case: constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs"))
     each = case.engine.values.get("cuda_graph_layer")
     if not each:
         return shared
+    if case.layout.tensor > 1 and case.joined_by_pcie:
+        each += SUMS * case.engine.values.get("captured_sum", 0)
     layers, most = case.stage.last - case.stage.first, case.engine.whole("captured_sequences")
     draft = case.demand.draft
     tokens = sequences * (1 + draft.tokens if draft else 1)
-    graphs = captured(min(2 * tokens, most)) + captured(min(tokens, most))
+    graphs = captured(min(tokens, most))
+    if case.engine.values["graph_pieces"]:
+        graphs += captured(min(2 * tokens, most))
     return Amount(
         id=shared.id,
         label=shared.label,
