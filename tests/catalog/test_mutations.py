@@ -261,6 +261,7 @@ def test_a_word_that_other_facts_contradict_is_refused(kind: str, name: str, fie
     [
         ("accelerators", "rtx-2060", ("unit_threads", "value"), 1843, "multiple of 32"),
         ("accelerators", "m1-ultra-128gb", ("memory_usable", "value"), 172.8, "more than the advertised"),
+        ("accelerators", "gb10", ("memory_free", "value"), 125, "more than a program may use"),
         ("accelerators", "ai-pro-r9700", ("fp16", "value"), 344.52, "neither as fast as bf16"),
         ("accelerators", "h800-pcie-80gb", ("fp16", "value"), 756500, "neither as fast as bf16"),
         ("accelerators", "v100-sxm-32gb", ("l2_cache", "value"), 6000, "l2_cache"),

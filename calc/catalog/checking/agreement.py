@@ -85,6 +85,8 @@ def check_reported(check: Check, where: str, entry: Entry) -> None:
         check.problem(f"{where}.memory_reported", f"is {reported / advertised:.2f} times the advertised memory")
     if advertised and number(entry, "memory_usable") > advertised:
         check.problem(f"{where}.memory_usable", "is more than the advertised memory")
+    if number(entry, "memory_free") > number(entry, "memory_usable"):
+        check.problem(f"{where}.memory_free", "is more than a program may use")
 
 
 def check_narrow(check: Check, where: str, entry: Entry) -> None:
