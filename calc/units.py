@@ -161,8 +161,16 @@ def show_power(value: float) -> str:
     >>> show_power(5.76e23), show_power(9.999e20)
     ('5.76 × 10²³', '1.00 × 10²¹')
     """
-    digits, _, exponent = f"{value:.2e}".partition("e")
-    return f"{digits} × 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    return with_powers(f"{value:.2e}")
+
+
+def with_powers(numbers: str) -> str:
+    """Return arithmetic with its powers of ten as people write them.
+
+    >>> with_powers("64 × 3.64e-05 + 1.344e+11")
+    '64 × 3.64 × 10⁻⁵ + 1.344 × 10¹¹'
+    """
+    return EXPONENT.sub(lambda found: f" × 10{str(int(found[1])).translate(RAISED)}", numbers)
 
 
 def show_gib(size_bytes: float) -> str:
@@ -264,6 +272,8 @@ def show_dollars(amount: float) -> str:
     return f"${amount:,.2f}" if 1 <= abs(amount) < 1000 else f"${show_number(amount)}"
 
 
+EXPONENT = re.compile(r"(?<=\d)e([+-]\d+)")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 COUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmbt]?)")
 POWERS = {"": 0, "k": 1, "m": 2, "b": 3, "t": 4}
 
