@@ -355,6 +355,9 @@ def test_every_coefficient_has_a_dimension_and_a_range() -> None:
         ("accelerators", "a10g-24gb", ("compute_units", "value"), 72),
         ("coefficients", "training-device", ("low",), 0.0),
         ("engines", "mlx", ("coefficients",), {"step_s": {"value": 0.0003, "reason": "Nothing of drafts."}}),
+        ("engines", "vllm", ("since", "cuts_prompts", "version"), "the first"),
+        ("engines", "vllm", ("since", "cuts_prompts", "source"), "somebody"),
+        ("engines", "mlx", ("since",), {"cuts_tokens": {"version": "0.2"}}),
         ("machines", "aws-p5", ("host_memory", "unit"), "MiB"),
         ("machines", "azure-nc24-a100", ("host_memory", "unit"), "TB"),
         ("machines", "groq-3-lpx", ("memory", "unit"), "TB"),
@@ -378,7 +381,8 @@ def test_what_follows_from_something_else_is_refused(
 ) -> None:
     """The memory of an id, FP32 of units, clock and lanes, a range that begins at nothing, drafters without drafts;
 
-    a host's memory in another unit than its devices', a share that is true, a variant unlike its model.
+    a host's memory in another unit than its devices', a share that is true, a variant unlike its model, an engine that
+    does something since no version, by nobody's word, or what no engine does.
     """
     entry = raw_tables()[kind][name]
     assert not problems(kind, name, entry)
