@@ -6,6 +6,7 @@ from calc.units import show_count
 from calc.validation.kernel_errors import KernelError, kernel_errors
 from calc.validation.measured_kernels import Measured
 from macros.accuracy.page import percent
+from macros.filtered import filtered
 from macros.markdown import unsearched
 
 __all__ = ["kernel_device_table", "kernel_table"]
@@ -37,7 +38,8 @@ def kernel_device_table() -> str:
     lines = sorted(kernel_errors(by_device), key=lambda line: list(SHOWN).index(line.group[0]))
     rows = [[SHOWN[line.group[0]], facts.accelerator(line.group[1]).name, *told(line)] for line in lines]
     caption = "Kernels that no law was fitted on, by operation and device"
-    return unsearched(table(("Operation", "Device", *HEADINGS), rows, caption=caption))
+    whole = table(("Operation", "Device", *HEADINGS), rows, caption=caption)
+    return unsearched(filtered(whole, things="devices"))
 
 
 def by_device(row: Measured) -> tuple[str, str]:
