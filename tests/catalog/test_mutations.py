@@ -213,7 +213,19 @@ def test_a_fact_that_follows_from_others_is_compared(field: str, factor: float) 
     assert len(able) > 50
     for name, entry in able:
         fact: Any = entry[field]
-        assert problems("accelerators", name, changed(entry, (field, "value"), fact["value"] * factor)), name
+        found = problems("accelerators", name, changed(entry, (field, "value"), fact["value"] * factor))
+        assert f".{field}: is {fact['value'] * factor / consistent(entry, field):.2f} times what " in "".join(found), (
+            name
+        )
+
+
+def consistent(entry: Entry, field: str) -> float:
+    """Return a bandwidth in GB/s or a rate in TFLOPS as the facts beside it give it."""
+    value = {name: fact["value"] for name, fact in entry.items() if isinstance(fact, dict) and "value" in fact}
+    if field == "bandwidth":
+        return float(value["memory_bus"] * value["memory_rate"] / 8)
+    clock = value.get("matrix_clock", value["clock"])
+    return float(value["compute_units"] * value["operations_per_clock"] * clock / 1e6)
 
 
 @pytest.mark.parametrize(
