@@ -5,6 +5,7 @@ Symbols are read when the catalogue is loaded and written when a number is shown
 """
 
 import re
+from math import inf
 
 KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
@@ -171,6 +172,15 @@ def with_powers(numbers: str) -> str:
     '64 × 3.64 × 10⁻⁵ + 1.344 × 10¹¹'
     """
     return EXPONENT.sub(lambda found: f" × 10{str(int(found[1])).translate(RAISED)}", numbers)
+
+
+def show_any(value: float) -> str:
+    """Return a number of any size to three significant digits: a very small one by its power of ten, infinity in words.
+
+    >>> show_any(0.001), show_any(1.013e-6), show_any(float("inf"))
+    ('0.001', '1.01 × 10⁻⁶', 'infinite')
+    """
+    return with_powers(f"{value:.3g}") if abs(value) < inf else "infinite"
 
 
 def show_gib(size_bytes: float) -> str:
