@@ -274,14 +274,17 @@ def show_gb_per_s(bytes_per_s: float) -> str:
 
 
 def show_dollars(amount: float) -> str:
-    """Return an amount of US dollars.
+    """Return an amount of US dollars: to the cent at least, and less than one to three significant digits.
 
-    >>> show_dollars(0.04391), show_dollars(12.5), show_dollars(12345)
-    ('$0.0439', '$12.50', '$12,345')
+    >>> show_dollars(0.04391), show_dollars(0.98), show_dollars(12.5), show_dollars(12345)
+    ('$0.0439', '$0.98', '$12.50', '$12,345')
     """
-    return f"${amount:,.2f}" if 1 <= abs(amount) < 1000 else f"${show_number(amount)}"
+    if 1 <= abs(amount) < 1000:
+        return f"${amount:,.2f}"
+    return "$" + BELOW_CENTS.sub(r"\1", show_number(amount))
 
 
+BELOW_CENTS = re.compile(r"(\.\d\d\d*?)0+$")  # zeros that say nothing
 EXPONENT = re.compile(r"(?<=\d)e([+-]\d+)")
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 COUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmbt]?)")
