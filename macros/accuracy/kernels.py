@@ -29,7 +29,7 @@ def kernel_table() -> str:
         [SHOWN[line.group[0]], line.group[1], *told(line)] for line in kernel_errors(lambda row: (row.kind, row.kernel))
     ]
     caption = "Kernels that no law was fitted on: computed against measured seconds, by operation and format"
-    return unsearched(table(("Operation", "Format or message", *HEADINGS), rows, caption=caption))
+    return unsearched(table(("Operation", "Format or message", *HEADINGS), rows, caption=caption, words=2))
 
 
 def kernel_device_table() -> str:
@@ -38,7 +38,7 @@ def kernel_device_table() -> str:
     lines = sorted(kernel_errors(by_device), key=lambda line: list(SHOWN).index(line.group[0]))
     rows = [[SHOWN[line.group[0]], facts.accelerator(line.group[1]).name, *told(line)] for line in lines]
     caption = "Kernels that no law was fitted on, by operation and device"
-    whole = table(("Operation", "Device", *HEADINGS), rows, caption=caption)
+    whole = table(("Operation", "Device", *HEADINGS), rows, caption=caption, words=2)
     return unsearched(filtered(whole, things="devices"))
 
 
