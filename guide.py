@@ -230,15 +230,16 @@ def check_free(address: str) -> None:
 
 
 def maintain(verb: str, *arguments: str) -> None:
-    """Run a verb of the catalogue's, on files named from where the caller stands."""
+    """Run a verb of the catalogue's, which says itself what is wrong, on files named from where the caller stands."""
     named = (str(Path(part).resolve()) if os.sep in part and Path(part).exists() else part for part in arguments)
-    run(PYTHON, "-m", "calc.maintenance", verb, *named)
+    sys.exit(subprocess.run([PYTHON, "-m", "calc.maintenance", verb, *named], cwd=ROOT).returncode)
 
 
 def main() -> None:
     """Set up and run the verb that the command line names."""
     verb, *arguments = sys.argv[1:] or ["help"]
     mkdocs = (PYTHON, "-m", "mkdocs")
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme's, a screen of it; `zensical` tries what comes after
     address, others = dev_address(arguments)
     verbs = {
         "serve": lambda: run(*mkdocs, "serve", "--dev-addr", address, *others),

@@ -202,7 +202,7 @@ def read_asked(reader: Reader) -> Asked:
     published = reader.filled["weights"] == PUBLISHED
     weights = as_loaded(weights, engine, facts, published=published)
     architecture = read_text_only(reader, architecture)
-    if engine is not None and engine.expands_latents:
+    if engine is not None and engine.lacks("caches_latents"):
         architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
     usual_keys = usual_cache(model, engine, published=published)
     keys = read_cache_format(reader.take("kv_cache", usual_keys), "kv_cache", facts, architecture)
@@ -265,7 +265,7 @@ def usual_attention(engine: Engine | None, values: NumberFormat) -> str | None:
 
     llama.cpp takes values in fewer than 16 bits in tiles alone, so who keeps them so has asked for these.
     """
-    return EAGER if engine is not None and engine.stores_scores and values.bits >= HALF_BITS else None
+    return EAGER if engine is not None and engine.lacks("attends_in_tiles") and values.bits >= HALF_BITS else None
 
 
 def settle_layout(reader: Reader, demand: Demand, asked: Asked, accelerator: Accelerator | None) -> Layout:

@@ -1,7 +1,7 @@
 """What is risky about a question, left open by it, or to be known of its answer, as warnings."""
 
 from collections.abc import Mapping
-from math import sqrt
+from math import inf, sqrt
 
 from calc.architecture.config import Config
 from calc.architecture.families import left_out
@@ -47,9 +47,10 @@ def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, co
             sizes = (round(accelerator.quantity("memory") or 0), accelerator.capacity_bytes)
             message = f"of the {show_gib(sizes[0])} that {accelerator.name} shares with its system programs get "
             message += f"{show_gib(sizes[1])}; memory_limit says otherwise"
-            if accelerator.vendor == "NVIDIA":  # a GB10, of whose 121.69 GiB 101 to 119 are free after start
+            if (free := accelerator.quantity("memory_free") or inf) < accelerator.capacity_bytes:
                 message += (
-                    "; the system takes up to a sixth of that, so that a server's share beyond 0.83 may be refused"
+                    f"; as little as {show_gib(round(free))} of it may be free after start, so that a server's share "
+                    f"beyond {free / accelerator.capacity_bytes:.2f} may be refused"
                 )
             found.append(Warn("memory-shared", message, "accelerator", INFO, sizes_bytes=sizes))
         elif accelerator.shares_host_memory:

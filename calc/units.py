@@ -5,6 +5,7 @@ Symbols are read when the catalogue is loaded and written when a number is shown
 """
 
 import re
+from math import inf
 
 KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
@@ -161,8 +162,25 @@ def show_power(value: float) -> str:
     >>> show_power(5.76e23), show_power(9.999e20)
     ('5.76 × 10²³', '1.00 × 10²¹')
     """
-    digits, _, exponent = f"{value:.2e}".partition("e")
-    return f"{digits} × 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    return with_powers(f"{value:.2e}")
+
+
+def with_powers(numbers: str) -> str:
+    """Return arithmetic with its powers of ten as people write them.
+
+    >>> with_powers("64 × 3.64e-05 + 1.344e+11")
+    '64 × 3.64 × 10⁻⁵ + 1.344 × 10¹¹'
+    """
+    return EXPONENT.sub(lambda found: f" × 10{str(int(found[1])).translate(RAISED)}", numbers)
+
+
+def show_any(value: float) -> str:
+    """Return a number of any size to three significant digits: a very small one by its power of ten, infinity in words.
+
+    >>> show_any(0.001), show_any(1.013e-6), show_any(float("inf"))
+    ('0.001', '1.01 × 10⁻⁶', 'infinite')
+    """
+    return with_powers(f"{value:.3g}") if abs(value) < inf else "infinite"
 
 
 def show_gib(size_bytes: float) -> str:
@@ -256,14 +274,19 @@ def show_gb_per_s(bytes_per_s: float) -> str:
 
 
 def show_dollars(amount: float) -> str:
-    """Return an amount of US dollars.
+    """Return an amount of US dollars: to the cent at least, and less than one to three significant digits.
 
-    >>> show_dollars(0.04391), show_dollars(12.5), show_dollars(12345)
-    ('$0.0439', '$12.50', '$12,345')
+    >>> show_dollars(0.04391), show_dollars(0.98), show_dollars(12.5), show_dollars(12345)
+    ('$0.0439', '$0.98', '$12.50', '$12,345')
     """
-    return f"${amount:,.2f}" if 1 <= abs(amount) < 1000 else f"${show_number(amount)}"
+    if 1 <= abs(amount) < 1000:
+        return f"${amount:,.2f}"
+    return "$" + BELOW_CENTS.sub(r"\1", show_number(amount))
 
 
+BELOW_CENTS = re.compile(r"(\.\d\d\d*?)0+$")  # zeros that say nothing
+EXPONENT = re.compile(r"(?<=\d)e([+-]\d+)")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 COUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmbt]?)")
 POWERS = {"": 0, "k": 1, "m": 2, "b": 3, "t": 4}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from calc.calculators.html import element, text
 from calc.calculators.page import CALCULATORS
-from macros.links import CALCULATOR_PAGES
+from macros.links import calculator_page
 
 FOLDER = "embed"  # of the site; its pages stand as deep as those of the calculators, so that links are the same
 CALCULATOR = re.compile(r'<div class="calc"><gpu-calculator .*?</gpu-calculator></div>', re.DOTALL)
@@ -25,7 +25,7 @@ SCRIPTS = ("assets/calculator/embedded.mjs", "assets/calculator/calculator.mjs",
 def write_embedded(site: Path) -> None:
     """Write the pages of all calculators that the site has, each taken out of its full page."""
     for calculator in CALCULATORS.values():
-        page = site / CALCULATOR_PAGES[calculator.id] / "index.html"
+        page = site / calculator_page(calculator.id) / "index.html"
         if not page.exists():  # a site of some pages alone
             continue
         target = site / FOLDER / calculator.id / "index.html"
@@ -45,7 +45,7 @@ def embedded(page: str, name: str, title: str) -> str:
         + element("title", text(f"{title} – GPU Sizing Guide"))
         + scripts
     )
-    link = element("a", "In full, with how to read it: GPU Sizing Guide", href=f"../../{CALCULATOR_PAGES[name]}")
+    link = element("a", "In full, with how to read it: GPU Sizing Guide", href=f"../../{calculator_page(name)}")
     inner = element("main", found[0] + element("p", link), class_="md-typeset embedded")
     scheme = 'data-md-color-scheme="default" data-md-color-primary="teal" data-md-color-accent="teal"'
     return f'<!doctype html><html lang="en"><head>{head}</head><body {scheme}>{inner}</body></html>\n'

@@ -47,7 +47,7 @@ def expert_table(*models: str) -> str:
         "Experts / used",
         "Shared expert",
         "Layers with experts",
-        "Weights in BF16",
+        "Weights as published",
     )
     return block(table(headings, rows, caption="Mixtures of experts: stored and active parameters"))
 

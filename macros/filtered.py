@@ -28,6 +28,11 @@ def filtered(table: str, *, things: str, bounds: Sequence[Bound] = ()) -> str:
     return block(element("div", searched(table, things, fields) + script, class_="filtered"))
 
 
+def boxed(table: str) -> str:
+    """Return a table in a box that is no higher than a screen, in which its headings stay in sight."""
+    return element("div", table, class_="filtered")
+
+
 def bound_field(bound: Bound) -> str:
     """Return the field of a bound, with its unit behind it."""
     field = element(

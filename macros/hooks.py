@@ -53,6 +53,7 @@ def on_startup(command: str, **_: Any) -> None:
     markdown.hold()
     _serving[0] = command == "serve"
     logging.getLogger("mkdocs").addHandler(_complaints)
+    logging.getLogger("mkdocs.plugins.mkdocs_macros.util").setLevel(logging.WARNING)  # else it lists all that there is
 
 
 def on_config(config: Any) -> None:

@@ -6,28 +6,6 @@ from mkdocs.utils import get_relative_url
 
 from calc.calculators.html import element, text
 
-CALCULATOR_PAGES = {
-    "what-runs": "calculators/what-runs/",
-    "what-hardware": "calculators/what-hardware/",
-    "what-budget": "calculators/what-budget/",
-    "plan-service": "calculators/plan-service/",
-    "plan-fine-tune": "calculators/plan-fine-tune/",
-    "how-far": "calculators/how-far/",
-    "will-it-fit": "calculators/will-it-fit/",
-    "kv-cache": "calculators/kv-cache/",
-    "effective-bits": "calculators/effective-bits/",
-    "speed": "calculators/speed/",
-    "sharing": "calculators/sharing/",
-    "cost": "calculators/cost/",
-    "speed-up": "calculators/speed-up/",
-    "fine-tune": "calculators/fine-tune/",
-    "pre-training": "calculators/pre-training/",
-    "training-time": "calculators/training-time/",
-    "scaling-laws": "calculators/scaling-laws/",
-    "interconnect": "calculators/interconnect/",
-    "your-measurement": "calculators/your-measurement/",
-    "your-training": "calculators/your-training/",
-}
 _page_url: list[str] = [""]
 
 
@@ -42,9 +20,14 @@ def standing_on() -> str:
     return _page_url[0]
 
 
+def calculator_page(name: str) -> str:
+    """Return where a calculator's page stands in the site."""
+    return f"calculators/{name}/"
+
+
 def calculator_address(name: str) -> str:
-    """Return the address of a calculator's page."""
-    return get_relative_url(CALCULATOR_PAGES[name], _page_url[0])
+    """Return the address of a calculator's page from the page that is being rendered."""
+    return get_relative_url(calculator_page(name), _page_url[0])
 
 
 def calculator_link(name: str, shown: str, **values: object) -> str:

@@ -14,7 +14,7 @@ from calc.memory.rounding import (
 )
 from calc.memory.training.states import OPTIMIZERS, SCHEMES
 from calc.training.step import bytes_a_parameter, model_states, states_bytes, together
-from calc.units import show_count
+from calc.units import show_any, show_count
 from macros.markdown import block
 from macros.training_numbers import Report, full_parameters, training
 from macros.training_tables import cited
@@ -80,7 +80,7 @@ def update_table(weight: float, change: float, counts: tuple[int, ...] = (1, 100
     exact = exact_updates(weight, change, counts=counts)
     rows.append(["Exact", *(f"{value:.6g}" for value in exact)])
     headings = ("Kept in", *(f"After {show_count(count)}" for count in counts))
-    return block(table(headings, rows, caption=f"A weight of {weight:g} after updates of {change:g} each"))
+    return block(table(headings, rows, caption=f"A weight of {weight:g} after updates of {show_any(change)} each"))
 
 
 def underflow_table(scale_bits: int, *gradients: float) -> str:
@@ -90,7 +90,7 @@ def underflow_table(scale_bits: int, *gradients: float) -> str:
     for gradient in gradients:
         scaled, divided = scaled_half(gradient, scale_bits=scale_bits)
         cells = (nearest_half(gradient), scaled, divided, nearest_float(gradient, significant_bits=bf16))
-        rows.append([f"{gradient:g}", *(f"{value:.3g}" for value in cells)])
+        rows.append([show_any(gradient), *map(show_any, cells)])
     headings = (
         "Gradient",
         "In FP16",

@@ -7,7 +7,7 @@ from calc.calculators.html import element, table, text
 from calc.calculators.rendering import source_html
 from calc.calculators.sizes import size_decimal, size_gib
 from calc.catalog import catalog
-from calc.units import show_count, show_number
+from calc.units import show_count, show_number, show_seconds
 from macros.inline import Report, opening, step, steps_inline
 from macros.links import calculator_link
 from macros.markdown import block
@@ -52,9 +52,8 @@ def processor_bandwidth(processor: str) -> str:
 def engine_value(engine: str, name: str) -> str:
     """Return a coefficient of an engine, inline; a reader who presses it sees what it is and what it rests on."""
     record = catalog().engine(engine).coefficient(name)
-    return opening(
-        f"{record.value:g}", element("span", text(record.reason) + source_html(record.source), class_="calc-step")
-    )
+    shown = show_seconds(record.value) if name.endswith("_s") else f"{record.value:g}"
+    return opening(shown, element("span", text(record.reason) + source_html(record.source), class_="calc-step"))
 
 
 def coefficient(name: str) -> str:

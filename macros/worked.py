@@ -6,12 +6,12 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from calc.calculators.page import CALCULATORS, report_of
-from calc.units import show_count, show_number
+from calc.calculators.rendering import step_result
+from calc.units import with_powers
 from macros import kept
 
 Report = dict[str, Any]
 SUM_OF_PARTS = "Memory of the fullest device"  # it has as many forms as there are parts; the first stands for all
-LARGE = 1e15  # from here on a number is shown by its power of ten
 
 
 class Formula(NamedTuple):
@@ -88,9 +88,4 @@ def general(name: str) -> str:
 
 def example_of(step: Report) -> str:
     """Return a step's numbers and what they come to."""
-    value, unit = step["value"], step["unit"]
-    if abs(value) >= LARGE:
-        shown = f"{value:.4g}"
-    else:
-        shown = show_count(value) if unit == "B" or float(value).is_integer() else show_number(value, 4)
-    return f"{step['substituted']} = {shown} {unit}".strip()
+    return f"{with_powers(step['substituted'])} = {step_result(step['value'], step['unit'])}"

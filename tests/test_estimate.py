@@ -269,6 +269,13 @@ def test_what_is_chosen_for_a_reader_is_said(scenario: dict[str, Any], code: str
     assert said in next(warning["message"] for warning in report["warnings"] if warning["code"] == code)
 
 
+def test_a_limit_below_what_is_free_is_no_risk() -> None:
+    """Of a DGX Spark's memory 101 GiB are free after start: who takes 64 need not be told."""
+    report: Any = estimate({"model": "llama-3.1-8b", "accelerator": "GB10", "memory_limit": "64 GiB"})
+    (said,) = (warning["message"] for warning in report["warnings"] if warning["code"] == "memory-shared")
+    assert "after start" not in said
+
+
 def test_a_full_name_leaves_nothing_to_choose() -> None:
     """No warning where memory and form are in the name, or where a device is sold in one of each."""
     for name in ("A100 80GB PCIe", "NVIDIA A100-SXM4-40GB", "RTX 4090", "L4", "RTX 3080 Ti", "RTX 2060", "M1 Pro"):

@@ -39,6 +39,8 @@ def served(scenario: Report) -> list[str]:
     tokens, sequences = scenario["context_tokens"], scenario.get("sequences", 1)
     times = f"{show_count(sequences)} × " if sequences not in (1, "max") else ""
     engine = scenario["engine"]
+    if engine == "none" and tokens == 1:  # of the weights alone
+        return [format_words(scenario["weights"])]
     program = "no engine" if engine == "none" else catalog().engine(engine).name
     return [format_words(scenario["weights"]), f"{times}{show_count(tokens)} tokens", program]
 

@@ -18,7 +18,7 @@ from calc.catalog import catalog
 from calc.derivation import CAUTION, INFO, WRONG
 from calc.planning.chance import SURE
 from calc.planning.fit import in_whole_machines
-from calc.units import show_count, show_gb, show_gib, show_number, show_power
+from calc.units import show_count, show_gb, show_gib, show_number, show_power, with_powers
 
 Fits = bool | Literal["tight"] | None  # whether it fits or can be; None where that is not the question
 Verdict = tuple[Fits, str, str]  # with a headline, and the sentence that follows it
@@ -157,13 +157,18 @@ def step_html(step: Report) -> str:
 @lru_cache(maxsize=512, typed=True)
 def step_line(*, name: str, formula: str, substituted: str, value: float, unit: str) -> str:
     """Return the same of a step's parts: most steps of an answer are those of the one before it."""
+    numbers = f"{text(with_powers(substituted))} = {element('strong', step_result(value, unit))}"
+    title = element("span", text(name), class_="calc-step-name")
+    return element("li", f"{title} {mathml(formula)} {element('span', numbers)}", class_="calc-step")
+
+
+def step_result(value: float, unit: str) -> str:
+    """Return what a step comes to, with its unit."""
     if abs(value) >= 1e16:  # more digits than a float has
         shown = show_power(value)
     else:
         shown = show_count(value) if unit == "B" or float(value).is_integer() else show_number(value, 4)
-    numbers = f"{text(substituted)} = {element('strong', f'{shown} {unit}'.rstrip())}"
-    title = element("span", text(name), class_="calc-step-name")
-    return element("li", f"{title} {mathml(formula)} {element('span', numbers)}", class_="calc-step")
+    return f"{shown} {unit}".rstrip()
 
 
 def working_html(steps: list[Report]) -> str:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from calc.calculators.html import element, text
 from calc.units import show_number
 
-WIDTH, HEIGHT = 640, 320
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 12, 44
-STEPS = (1, 2, 5)
+WIDTH, HEIGHT = 640, 348
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 32, 52
+STEPS = (1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)  # the first that has enough within an axis
+LEAST_TICKS = 3
 ROOM = 1.15  # beside the outermost points
 
 
@@ -36,10 +37,15 @@ class Axis(NamedTuple):
         return round(self.start + share * (self.end - self.start), 1)
 
     def ticks(self) -> list[float]:
-        """Return the ones, twos and fives within the axis."""
+        """Return the ones, twos and fives within the axis, or more of its numbers where it has few of these."""
         powers = range(floor(log10(self.least)), ceil(log10(self.most)) + 1)
-        every = [step * 10.0**power for power in powers for step in STEPS]
-        return [value for value in every if self.least <= value <= self.most]
+        found: list[float] = []
+        for steps in STEPS:
+            every = [step * 10.0**power for power in powers for step in steps]
+            found = [value for value in every if self.least <= value <= self.most]
+            if len(found) >= LEAST_TICKS:
+                break
+        return found
 
 
 def axis(values: list[float], start: float, end: float) -> Axis:
@@ -54,7 +60,7 @@ def scatter_html(points: list[Point], across: str, upward: str) -> str:
     drawn = "".join(mark(f"{x.at(value)}", f"{HEIGHT - BOTTOM}", value, "x") for value in x.ticks())
     drawn += "".join(mark(f"{LEFT}", f"{y.at(value)}", value, "y") for value in y.ticks())
     drawn += element("text", text(across), x=(LEFT + WIDTH) // 2, y=HEIGHT - 6, class_="scatter-axis")
-    drawn += element("text", text(upward), x=LEFT - 52, y=TOP + 8, class_="scatter-axis scatter-up")
+    drawn += element("text", text(upward), x=LEFT - 52, y=TOP - 14, class_="scatter-axis scatter-up")
     joined = sorted((x.at(point.cost), y.at(point.speed)) for point in points if point.best)
     line = " ".join(f"{across_at},{up_at}" for across_at, up_at in joined)
     drawn += element("polyline", points=line, class_="scatter-frontier")

@@ -164,7 +164,9 @@ def make_engine(entry_id: str, entry: Entry) -> Engine:
     )
     towers = {name: TowerBudget(**budget) for name, budget in entry.get("towers", {}).items()}  # type: ignore[attr-defined]
     backends = {maker: tuple(names) for maker, names in entry.get("backends", {}).items()}  # type: ignore[attr-defined]
-    head = {**entry, **lists, "coefficients": coefficients, "eras": eras, "towers": towers, "backends": backends}
+    since = {change: item["version"] for change, item in entry.get("since", {}).items()}  # type: ignore[attr-defined]
+    made = {"coefficients": coefficients, "eras": eras, "towers": towers, "backends": backends, "since": since}
+    head = {**entry, **lists, **made}
     return Engine(id=entry_id, values={name: item.value for name, item in coefficients.items()}, **head)  # type: ignore[arg-type]
 
 

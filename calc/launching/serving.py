@@ -125,7 +125,7 @@ def choices(
     if scenario.get("attention") == TRITON:
         yield "attention", TRITON
     if engine.id == "llama.cpp":
-        if filled["attention"] == "flash" or not engine.stores_scores:
+        if filled["attention"] == "flash" or not engine.lacks("attends_in_tiles"):
             yield "flash", "on" if filled["attention"] == "flash" else "off"
         yield from llama_choices(scenario, report)
 

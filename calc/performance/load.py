@@ -60,14 +60,23 @@ class Load(NamedTuple):
         return min(self.others, 1.0)
 
 
+class Reading(NamedTuple):
+    """How prompts are read beside so many sequences that are decoded."""
+
+    chunks: int  # of a prompt
+    arrivals: float  # of prompts, a step
+    dense: float  # the same while they come
+    together: float  # prompts whose chunks share a pass
+    time: PassTime  # of what carries them
+    stage_s: float  # that they add at each stage
+
+
 class State(NamedTuple):
     """The steady state of a server's data-parallel rank."""
 
     running: float  # sequences that are decoded in a step, as a mean
     first_s: float  # mean time to the first token
-    waiting_s: float  # of that, for a slot
     queueing_s: float  # of that, behind other prompts
-    burst_s: float  # of that, in rounds that begin at once; half of the seconds of all their prompts, over the rounds
     service_s: float  # of that, in which the prompt is read
     step_s: float  # mean time between tokens
     spread_s: float  # standard deviation of a request's mean time between tokens
@@ -77,6 +86,10 @@ class State(NamedTuple):
     requests_per_s: float
     decoding: PassTime  # a step without prompts
     prompting: PassTime  # what carries a chunk of a prompt
+    waiting_s: float = 0.0  # of the first token's, for a slot
+    burst_s: float = (
+        0.0  # of that, in rounds that begin at once; half of the seconds of all their prompts, over the rounds
+    )
     late_s: float = 0.0  # of the first token's, in which the prompt is at stages that have no more parts
     wave_s: float = 0.0  # of the first token's, behind the prompts that come with it, where decoding waits for all
     front_s: float = 0.0  # of the front end for a step, where that is longer than the device's
@@ -170,41 +183,54 @@ def passes_met(ranks: int, dense: float) -> float:
     return min(float(ranks), 1.0 + sqrt(2.0 * log(ranks) / max(dense, RARE)))
 
 
-def state(passes: Passes, load: Load, decoding: float, known: Known | None = None) -> State:
-    r"""Return how a server runs with so many sequences decoding: how often a step carries prompts, and what that takes.
+def reading_of(
+    passes: Passes, load: Load, decoding: float, *, step: Segment, step_s: float, known: Known | None
+) -> Reading:
+    """Return how prompts are read beside so many sequences that are decoded in steps of so many seconds.
 
     A chunk has what decoding leaves of a step's tokens. Short prompts that arrive together share one: where each
-    request is followed by the next, those come together whose answers began together. Where prompts come as often as
-    they can be taken, each waits behind others as at a counter with one clerk and even service (Pollaczek and
-    Khinchine): $\frac{\rho}{2 (1 - \rho)}$ times its service. Data ranks that share experts step together, and wait
-    for whichever of them reads a prompt.
-
-    No step is shorter than its front end takes to pass its tokens on and take the requests that come in it.
-
-    Where decoding waits while prompts are read, and reading those that come together takes longer than they lie apart,
-    they wait for one another. A request alone waits for none, and no step decodes less than one sequence.
-
-    What is `known` are passes that were timed for other numbers of sequences.
+    request is followed by the next, those come together whose answers began together.
     """
     prompt, output = load.prompt_tokens, max(load.output_tokens, 1)
     taken = int(decoding) * passes.queries if load.mixes else 0
     room = max((load.batched_tokens or max(prompt, 1)) - taken, LEAST_ROOM)
     chunk, arrivals = min(prompt, room), decoding * passes.expected / output
     chunks = ceil(prompt / chunk)
-    step = passes.step(sequences=max(decoding, 1.0), context=load.cached_tokens + prompt + output // 2)
-    plain = known_time(passes, known, step)
-    alone_s = plain.total
-    tokens = max(output - 1, 1)
-    steps = tokens / passes.expected
-    apart = apart_of(load, decoding, steps=steps, step_s=alone_s)
-    dense = arrivals / apart  # prompts a step, while they come
+    dense = arrivals / apart_of(load, decoding, steps=steps_of(passes, load), step_s=step_s)
     together = 1.0 if dense < RARE else dense / (1.0 - exp(-dense))
     together = max(min(together, room / chunk), 1.0)
     before = load.cached_tokens + (prompt - chunk) // 2
     piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
     carrying = known_time(passes, known, *((step, piece) if load.mixes else (piece,)))
-    stages = passes.layout.pipeline
-    read_s = (max(carrying.total - alone_s, 0.0) if load.mixes else carrying.total) / stages  # by each of them
+    added = max(carrying.total - step_s, 0.0) if load.mixes else carrying.total
+    return Reading(chunks, arrivals, dense, together, carrying, added / passes.layout.pipeline)
+
+
+def steps_of(passes: Passes, load: Load) -> float:
+    """Return the steps of an answer behind its first token."""
+    return max(max(load.output_tokens, 1) - 1, 1) / passes.expected
+
+
+def state(passes: Passes, load: Load, decoding: float, known: Known | None = None) -> State:
+    r"""Return how a server runs with so many sequences decoding: how often a step carries prompts, and what that takes.
+
+    Where prompts come as often as they can be taken, each waits behind others as at a counter with one clerk and even
+    service (Pollaczek and Khinchine): $\frac{\rho}{2 (1 - \rho)}$ times its service. Data ranks that share experts step
+    together, and wait for whichever of them reads a prompt. No step is shorter than its front end takes to pass its
+    tokens on and take the requests that come in it.
+
+    Where decoding waits while prompts are read, and reading those that come together takes longer than they lie apart,
+    they wait for one another. A request alone waits for none, and no step decodes less than one sequence.
+
+    What is `known` are passes that were timed for other numbers of sequences.
+    """
+    output, stages = max(load.output_tokens, 1), passes.layout.pipeline
+    context = load.cached_tokens + load.prompt_tokens + output // 2
+    step = passes.step(sequences=max(decoding, 1.0), context=context)
+    plain = known_time(passes, known, step)
+    alone_s, tokens, steps = plain.total, max(output - 1, 1), steps_of(passes, load)
+    reading = reading_of(passes, load, decoding, step=step, step_s=alone_s, known=known)
+    chunks, arrivals, dense, together, carrying, read_s = reading
     # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
     parts = min(float(stages), max(decoding, 1.0)) if load.mixes else 1.0
     waits = max(parts / together, 1.0)
@@ -220,19 +246,17 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
     queueing = min(busy / (2.0 * (1.0 - busy)), load.others / 2.0) * service
     wave = 0.0
     if load.closed and not load.mixes:
-        reading = each * extra * steps  # of all prompts, in the time of an answer
-        queueing = min(queueing, reading / 2.0)
+        all_s = each * extra * steps  # of all prompts, in the time of an answer
+        queueing = min(queueing, all_s / 2.0)
         group = 1.0 / max(sqrt(12.0) * load.spread * steps, 1.0)  # of them, which follow answers that end with one step
-        wave = max(group * reading - load.request_s - group * decoding * load.between_s, 0.0) / 2.0 * load.meets
+        wave = max(group * all_s - load.request_s - group * decoding * load.between_s, 0.0) / 2.0 * load.meets
         between -= wave / steps
         queueing = max(queueing - wave, 0.0)
     token_s = between / passes.expected
     return State(
         running=decoding,
         first_s=load.meets * load.step_waits * between + service + late + queueing + wave,
-        waiting_s=0.0,
         queueing_s=queueing,
-        burst_s=0.0,
         wave_s=wave,
         front_s=front if front > alone_s + met * extra else 0.0,
         service_s=service,

@@ -149,71 +149,87 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
 
     A step writes `expected` tokens of each sequence: one, and those of its drafts that are accepted.
     """
-    engine = served.serving.engine
-    plain, carrying = found.decoding.total, found.prompting.total
+    engine, rate = served.serving.engine, found.requests_per_s
+    plain, carrying = show_number(found.decoding.total, 4), show_number(found.prompting.total, 4)
     name = "step that takes prompts along" if load.mixes else "pass over prompts"
-    steps = [*pass_steps("step without prompts", found.decoding, engine), *pass_steps(name, found.prompting, engine)]
-
-    def add(what: str, formula: str, numbers: str, value: float, *, unit: str = "s") -> None:
-        steps.append(Step(what, formula, numbers, value, unit=unit, source=LITTLE))
-
-    stages = served.layout.pipeline
-    longer = f"max({show_number(carrying, 4)} − {show_number(plain, 4)}, 0)" if load.mixes else show_number(carrying, 4)
-    add(
-        "Seconds more for prompts",
-        r"n_{\text{waits}} \cdot \frac{t_{\text{prompts}} - t}{n_{\text{stages}}}",
-        f"{show_number(found.waits, 4)} × {longer} / {stages}",
-        found.extra_s,
+    longer = f"max({carrying} − {plain}, 0)" if load.mixes else carrying
+    steps = [
+        *pass_steps("step without prompts", found.decoding, engine),
+        *pass_steps(name, found.prompting, engine),
+        step_of(
+            "Seconds more for prompts",
+            r"n_{\text{waits}} \cdot \frac{t_{\text{prompts}} - t}{n_{\text{stages}}}",
+            f"{show_number(found.waits, 4)} × {longer} / {served.layout.pipeline}",
+            found.extra_s,
+        ),
+        token_step(found, load, expected),
+        step_of(
+            "Requests a second, each replica",
+            r"\frac{n}{(o - 1) \cdot t_{\text{token}}}",
+            f"{show_number(found.running, 5)} / ({show_count(answer_steps(load))} × {show_number(found.step_s, 5)})",
+            rate,
+            unit="1/s",
+        ),
+    ]
+    if found.waiting_s:
+        over = load.concurrency - min(load.concurrency, load.slots)
+        numbers = f"{show_number(over, 5)} / {show_number(rate, 5)}"
+        steps.append(step_of("Waiting for a slot", r"\frac{C - S}{X}", numbers, found.waiting_s))
+    steps.append(first_step(found, load, expected))
+    steps.append(
+        step_of(
+            "Decoding, all sequences",
+            r"\frac{n}{t_{\text{token}}}",
+            f"{show_number(found.running * busy, 5)} / {show_number(found.step_s, 5)}",
+            found.running * busy / found.step_s,
+            unit="tokens/s",
+        )
     )
+    return steps
+
+
+def step_of(name: str, formula: str, numbers: str, value: float, *, unit: str = "s") -> Step:
+    """Return a step of the working, which rests on Little's law."""
+    return Step(name, formula, numbers, value, unit=unit, source=LITTLE)
+
+
+def answer_steps(load: Load) -> int:
+    """Return the tokens of an answer behind its first."""
+    return max(load.output_tokens - 1, 1)
+
+
+def token_step(found: State, load: Load, expected: float) -> Step:
+    """Return the step that gives the time between tokens, where each step writes so many of a sequence."""
     formula = r"t + \rho \cdot t_{\text{more}}"
-    numbers = f"{show_number(plain, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}"
-    tokens = max(load.output_tokens - 1, 1)
+    numbers = (
+        f"{show_number(found.decoding.total, 4)} + {show_number(found.share, 4)} × {show_number(found.extra_s, 4)}"
+    )
     if found.front_s:
         formula = rf"\max({formula}, t_{{\text{{front end}}}})"
         numbers = f"max({numbers}, {show_number(found.front_s, 4)})"
     if found.wave_s:  # what the first token has waited for, the others need not
         formula += r" - \frac{t_{\text{wave}}}{n_{\text{steps}}}"
-        numbers += f" − {show_number(found.wave_s, 4)} / {show_number(tokens / expected, 5)}"
+        numbers += f" − {show_number(found.wave_s, 4)} / {show_number(answer_steps(load) / expected, 5)}"
     if expected > 1:
         formula, numbers = rf"\frac{{{formula}}}{{n_{{\text{{tokens}}}}}}", f"({numbers}) / {show_number(expected, 5)}"
-    add("Time per output token", formula, numbers, found.step_s)
-    rate = found.requests_per_s
-    add(
-        "Requests a second, each replica",
-        r"\frac{n}{(o - 1) \cdot t_{\text{token}}}",
-        f"{show_number(found.running, 5)} / ({show_count(tokens)} × {show_number(found.step_s, 5)})",
-        rate,
-        unit="1/s",
-    )
-    if found.waiting_s:
-        over = load.concurrency - min(load.concurrency, load.slots)
-        add(
-            "Waiting for a slot",
-            r"\frac{C - S}{X}",
-            f"{show_number(over, 5)} / {show_number(rate, 5)}",
-            found.waiting_s,
-        )
+    return step_of("Time per output token", formula, numbers, found.step_s)
+
+
+def first_step(found: State, load: Load, expected: float) -> Step:
+    """Return the step that gives the time to the first token: what a request waits for, and its prompt."""
     behind = [(r"t_{\text{queue}}", found.queueing_s), (r"t_{\text{burst}}", found.burst_s)]
     if found.wave_s:
         behind.insert(1, (r"t_{\text{wave}}", found.wave_s))
-    read = found.service_s + found.late_s
     symbol = rf"{load.step_waits:g} \cdot t_{{\text{{step}}}}"
     step = f"{load.step_waits:g} × {show_number(found.step_s * expected, 5)}"
     if load.meets < 1.0:  # a request alone finds no step under way
         step, symbol = f"{show_number(load.meets, 4)} × {step}", rf"(C - 1) \cdot {symbol}"
-    add(
+    return step_of(
         "Time to the first token",
         rf"t_{{\text{{server}}}} + t_{{\text{{slot}}}} + {symbol} + t_{{\text{{prompt}}}} + "
         + " + ".join(symbol for symbol, _ in behind),
         f"{show_number(load.request_s, 5)} + {show_number(found.waiting_s, 5)} + "
-        f"{step} + {show_number(read, 5)} + " + " + ".join(show_number(seconds, 5) for _, seconds in behind),
+        f"{step} + {show_number(found.service_s + found.late_s, 5)} + "
+        + " + ".join(show_number(seconds, 5) for _, seconds in behind),
         found.first_s,
     )
-    add(
-        "Decoding, all sequences",
-        r"\frac{n}{t_{\text{token}}}",
-        f"{show_number(found.running * busy, 5)} / {show_number(found.step_s, 5)}",
-        found.running * busy / found.step_s,
-        unit="tokens/s",
-    )
-    return steps

@@ -38,12 +38,7 @@ def draw(*, law: str, flops: float = 0.0, sizes: tuple[float, ...] = SIZES) -> P
     if best[0].loss is None:
         raise ScenarioError("law", f"{found.name} gives a best size and no loss to draw")
     frontier: list[Row] = [
-        {
-            "flops": budget,
-            "loss": point.loss,
-            "series": "best",
-            **words(budget, point.parameters, point.tokens, point.loss),
-        }
+        {"series": "best", **spot(budget, point.parameters, point.tokens, point.loss)}
         for budget, point in zip(budgets, best, strict=True)
     ]
     lines: list[Row] = []
@@ -52,9 +47,7 @@ def draw(*, law: str, flops: float = 0.0, sizes: tuple[float, ...] = SIZES) -> P
             tokens = budget / training_flops(parameters=size, tokens=1)
             reached = loss(law=found, parameters=size, tokens=tokens)
             if TOKENS[0] <= tokens / size <= TOKENS[1]:
-                lines.append(
-                    {"flops": budget, "loss": reached, "series": name(size), **words(budget, size, tokens, reached)}
-                )
+                lines.append({"series": name(size), **spot(budget, size, tokens, reached)})
     ends = [next(row for row in reversed(lines) if row["series"] == name(size)) for size in sizes]
     data: dict[str, list[Row]] = {
         "sizes": lines,
@@ -69,15 +62,8 @@ def draw(*, law: str, flops: float = 0.0, sizes: tuple[float, ...] = SIZES) -> P
             f" With {show_power(flops)} FLOP the best is {show_large_count(mine.parameters)} parameters, "
             f"{show_large_count(mine.tokens)} tokens, a loss of {mine.loss:.3f}."
         )
-        data["own"] = [
-            {
-                "flops": flops,
-                "loss": mine.loss,
-                **words(flops, mine.parameters, mine.tokens, mine.loss),
-                **beside(1, 6),
-                "label": show_large_count(mine.parameters),
-            }
-        ]
+        own = {**spot(flops, mine.parameters, mine.tokens, mine.loss), "label": show_large_count(mine.parameters)}
+        data["own"] = [{**own, **beside(1, 6)}]
     summary = (
         f"Loss by {found.name}: the best of all sizes falls from {best[0].loss:.2f} with {show_power(FIRST)} FLOP to "
         f"{best[-1].loss:.2f} with {show_power(LAST)}.{said}"
@@ -98,9 +84,11 @@ def name(size: float) -> str:
     return f"{size / 1e9:g}B" if size >= 1e9 else f"{size / 1e6:g}M"
 
 
-def words(flops: float, parameters: float, tokens: float, reached: float | None) -> Row:
-    """Return what a mark says under the pointer."""
+def spot(flops: float, parameters: float, tokens: float, reached: float | None) -> Row:
+    """Return where a mark is, and what it says under the pointer."""
     return {
+        "flops": flops,
+        "loss": reached,
         "spent": f"{show_power(flops)} FLOP",
         "size": show_large_count(parameters),
         "seen": show_large_count(tokens),

@@ -6,6 +6,7 @@ from calc.units import show_count
 from calc.validation.kernel_errors import KernelError, kernel_errors
 from calc.validation.measured_kernels import Measured
 from macros.accuracy.page import percent
+from macros.filtered import filtered
 from macros.markdown import unsearched
 
 __all__ = ["kernel_device_table", "kernel_table"]
@@ -28,7 +29,7 @@ def kernel_table() -> str:
         [SHOWN[line.group[0]], line.group[1], *told(line)] for line in kernel_errors(lambda row: (row.kind, row.kernel))
     ]
     caption = "Kernels that no law was fitted on: computed against measured seconds, by operation and format"
-    return unsearched(table(("Operation", "Format or message", *HEADINGS), rows, caption=caption))
+    return unsearched(table(("Operation", "Format or message", *HEADINGS), rows, caption=caption, words=2))
 
 
 def kernel_device_table() -> str:
@@ -37,7 +38,8 @@ def kernel_device_table() -> str:
     lines = sorted(kernel_errors(by_device), key=lambda line: list(SHOWN).index(line.group[0]))
     rows = [[SHOWN[line.group[0]], facts.accelerator(line.group[1]).name, *told(line)] for line in lines]
     caption = "Kernels that no law was fitted on, by operation and device"
-    return unsearched(table(("Operation", "Device", *HEADINGS), rows, caption=caption))
+    whole = table(("Operation", "Device", *HEADINGS), rows, caption=caption, words=2)
+    return unsearched(filtered(whole, things="devices"))
 
 
 def by_device(row: Measured) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from calc.validation.ranges import COUNTS, between_of, by_source, left_out, midd
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
+from macros.filtered import boxed, filtered
 from macros.markdown import block, unsearched
 
 __all__ = [
@@ -58,7 +59,8 @@ def accuracy_sources_left_out(kind: str) -> str:
     caption = (
         f"{title(kind)}: median error of each source under what others say, and with it, estimated on {kept(kind).made}"
     )
-    return unsearched(table(headings, rows, caption=caption, words=2 if several else 1))
+    whole = table(headings, rows, caption=caption, words=2 if several else 1)
+    return unsearched(filtered(whole, things="sources"))
 
 
 def accuracy_on_host() -> str:
@@ -110,4 +112,4 @@ def accuracy_without_frameworks() -> str:
     )
     headings = ("Source", "Rows", "Framework named", "Not named", "Nothing said of its ways", "… as if by Transformers")
     caption = f"Training memory by what a scenario says, sources left out: median errors of {kept(UNNAMED).made}"
-    return block(table(headings, rows, caption=caption))
+    return block(boxed(table(headings, rows, caption=caption)))

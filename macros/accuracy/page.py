@@ -21,6 +21,7 @@ from calc.validation.scores import (
     reasons,
     within,
 )
+from macros.filtered import boxed
 from macros.markdown import block, inline, unsearched
 from macros.plots import plot_html
 
@@ -111,11 +112,13 @@ def accuracy_table(kind: str) -> str:
     """Return the errors of a kind of figure by source, of all rows, and with each source once."""
     found = scored(kind).scores
     groups, names = by(found, "source"), source_names()
-    rows = [cells(names[name], line(name, group)) for name, group in groups.items()]
-    rows.append(cells(element("strong", "All rows"), line("", found)))
-    rows.append(cells(element("strong", "All sources, each once"), overall(groups)))
+    rows = [
+        cells(element("strong", "All rows"), line("", found)),
+        cells(element("strong", "All sources, each once"), overall(groups)),
+        *(cells(names[name], line(name, group)) for name, group in groups.items()),
+    ]
     whole = table(("Source", *HEADINGS), rows, caption=f"{title(kind)}: errors by source")
-    return unsearched(whole)
+    return unsearched(boxed(whole))
 
 
 def title(kind: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from calc import estimate
 from calc.architecture.parameters import parameters_total
+from calc.calculators.asked import format_words
 from calc.calculators.html import element, text
 from calc.calculators.rendering import source_html
 from calc.catalog import catalog
@@ -111,15 +112,24 @@ def scenario_words(scenario: Entry) -> str:
 
 
 def in_a_line(scenario: Entry) -> str:
-    """Return a scenario in a line: its fields with what they say."""
-    return ", ".join(f"{name.replace('_', ' ')} {plain(given)}" for name, given in scenario.items())
+    """Return a scenario in a line: what has a name by it, and other fields with what they say."""
+    return ", ".join(said(name, given) for name, given in scenario.items())
 
 
-def plain(given: object) -> str:
+def said(name: str, given: object) -> str:
     """Return a scenario's field as words."""
+    field = name.replace("_", " ")
+    if name == "accelerator" and isinstance(given, list):
+        return " and ".join(f"{item['count']} × {catalog().accelerator(item['id']).name}" for item in given)
     if isinstance(given, dict):
-        return " and ".join(f"{name.replace('_', ' ')} {value}" for name, value in given.items())
-    return f"{given:,}" if isinstance(given, int) and not isinstance(given, bool) else str(given)
+        return f"{field} " + " and ".join(said(part, value) for part, value in given.items())
+    if given == "none":
+        return f"no {field}"
+    if name == "weights" and isinstance(given, str):
+        return format_words(given)
+    if name in ("model", "accelerator", "engine", "processor") and isinstance(given, str):
+        return getattr(catalog(), name)(given).name  # type: ignore[no-any-return]
+    return f"{field} {given:,}" if isinstance(given, int) and not isinstance(given, bool) else f"{field} {given}"
 
 
 def of_accelerator(value: Entry) -> Value:

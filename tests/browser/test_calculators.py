@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Route, expect
 
 from calc.calculators import CALCULATORS
 from calc.catalog import catalog
-from macros.links import CALCULATOR_PAGES
+from macros.links import calculator_page
 from tests.browser.conftest import BOOT_MS, ROOT, Watched, answer_html, live, live_text, pick, unfold, until
 
 pytestmark = pytest.mark.browser
@@ -73,7 +73,7 @@ def test_an_answer_is_cpython_s_digit_for_digit(watched: Watched, site: str, par
     for name, calculator in [*CALCULATORS.items()][part::3]:
         last = calculator.presets[-1]
         other, *_ = calculator.presets[1:-1] or calculator.presets
-        page.goto(f"{site}{CALCULATOR_PAGES[name]}?{urlencode(last.values)}")
+        page.goto(f"{site}{calculator_page(name)}?{urlencode(last.values)}")
         live_text(page, calculator.render(calculator.report(last.values)))
         page.evaluate(FILL, other.values)
         live_text(page, calculator.render(calculator.report(other.values)))

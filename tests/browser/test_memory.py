@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from calc.calculators import CALCULATORS
-from macros.links import CALCULATOR_PAGES
+from macros.links import calculator_page
 from tests.browser.conftest import BOOT_MS, Watched, live, live_text
 
 pytestmark = pytest.mark.browser
@@ -64,7 +64,7 @@ def test_a_later_visit_goes_on_from_the_kept_memory(context: BrowserContext, sit
     expect(later.page.locator(".calc-verdict")).to_contain_text("The CACHE takes 1.00 GiB", timeout=BOOT_MS)
     training = CALCULATORS["training-time"]
     values = training.presets[-1].values
-    later.page.goto(f"{site}{CALCULATOR_PAGES['training-time']}?{urlencode(values)}")
+    later.page.goto(f"{site}{calculator_page('training-time')}?{urlencode(values)}")
     live_text(later.page, training.render(training.report(values)))
     assert later.complaints == []
 

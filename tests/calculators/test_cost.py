@@ -40,7 +40,7 @@ def test_an_hour_s_costs_by_hand() -> None:
 def test_the_verdict_says_which_is_cheaper_and_from_when_on() -> None:
     """3000 / (1 − 0.308) = 4,335 hours of work, 361 days at one hour in two."""
     said = COST.status(report())
-    assert said.startswith("Buying is cheaper: $0.650 an hour of work")
+    assert said.startswith("Buying is cheaper: $0.65 an hour of work")
     assert "after 4,335 hours of work, 361 days" in said
     assert COST.status(report(busy_percent="5")).startswith("Renting is cheaper")
 

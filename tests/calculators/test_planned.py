@@ -249,3 +249,16 @@ def test_devices_are_said_as_people_count_them(count: int, replicas: int, words:
     scenario = {"accelerator": "l40s-48gb", "accelerators": count}
     name = catalog().accelerator("l40s-48gb").name
     assert devices(scenario, replicas) == words.replace("L40S 48GB", name)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "shown"),
+    [
+        (8, 600, [10, 20, 50, 100, 200, 500]),
+        (14, 36, [15, 20, 25, 30, 40]),
+        (540, 1150, [500, 600, 700, 800, 900, 1000]),
+    ],
+)
+def test_an_axis_has_numbers_enough(least: float, most: float, shown: list[float]) -> None:
+    """Ones, twos and fives; where fewer than three of them lie on it, others between."""
+    assert axis([least, most], 0, 100).ticks() == pytest.approx(shown)

@@ -213,7 +213,19 @@ def test_a_fact_that_follows_from_others_is_compared(field: str, factor: float) 
     assert len(able) > 50
     for name, entry in able:
         fact: Any = entry[field]
-        assert problems("accelerators", name, changed(entry, (field, "value"), fact["value"] * factor)), name
+        found = problems("accelerators", name, changed(entry, (field, "value"), fact["value"] * factor))
+        assert f".{field}: is {fact['value'] * factor / consistent(entry, field):.2f} times what " in "".join(found), (
+            name
+        )
+
+
+def consistent(entry: Entry, field: str) -> float:
+    """Return a bandwidth in GB/s or a rate in TFLOPS as the facts beside it give it."""
+    value = {name: fact["value"] for name, fact in entry.items() if isinstance(fact, dict) and "value" in fact}
+    if field == "bandwidth":
+        return float(value["memory_bus"] * value["memory_rate"] / 8)
+    clock = value.get("matrix_clock", value["clock"])
+    return float(value["compute_units"] * value["operations_per_clock"] * clock / 1e6)
 
 
 @pytest.mark.parametrize(
@@ -261,6 +273,7 @@ def test_a_word_that_other_facts_contradict_is_refused(kind: str, name: str, fie
     [
         ("accelerators", "rtx-2060", ("unit_threads", "value"), 1843, "multiple of 32"),
         ("accelerators", "m1-ultra-128gb", ("memory_usable", "value"), 172.8, "more than the advertised"),
+        ("accelerators", "gb10", ("memory_free", "value"), 125, "more than a program may use"),
         ("accelerators", "ai-pro-r9700", ("fp16", "value"), 344.52, "neither as fast as bf16"),
         ("accelerators", "h800-pcie-80gb", ("fp16", "value"), 756500, "neither as fast as bf16"),
         ("accelerators", "v100-sxm-32gb", ("l2_cache", "value"), 6000, "l2_cache"),
@@ -354,6 +367,9 @@ def test_every_coefficient_has_a_dimension_and_a_range() -> None:
         ("accelerators", "a10g-24gb", ("compute_units", "value"), 72),
         ("coefficients", "training-device", ("low",), 0.0),
         ("engines", "mlx", ("coefficients",), {"step_s": {"value": 0.0003, "reason": "Nothing of drafts."}}),
+        ("engines", "vllm", ("since", "cuts_prompts", "version"), "the first"),
+        ("engines", "vllm", ("since", "cuts_prompts", "source"), "somebody"),
+        ("engines", "mlx", ("since",), {"cuts_tokens": {"version": "0.2"}}),
         ("machines", "aws-p5", ("host_memory", "unit"), "MiB"),
         ("machines", "azure-nc24-a100", ("host_memory", "unit"), "TB"),
         ("machines", "groq-3-lpx", ("memory", "unit"), "TB"),
@@ -377,7 +393,8 @@ def test_what_follows_from_something_else_is_refused(
 ) -> None:
     """The memory of an id, FP32 of units, clock and lanes, a range that begins at nothing, drafters without drafts;
 
-    a host's memory in another unit than its devices', a share that is true, a variant unlike its model.
+    a host's memory in another unit than its devices', a share that is true, a variant unlike its model, an engine that
+    does something since no version, by nobody's word, or what no engine does.
     """
     entry = raw_tables()[kind][name]
     assert not problems(kind, name, entry)

@@ -46,7 +46,7 @@ def engine(**values: float) -> Any:
         source="engine",
         coefficient=lambda name: SimpleNamespace(source=f"source of {name}"),
         whole=lambda name: round(values[name]),
-        before=lambda _: False,
+        lacks=lambda _: False,
     )
 
 
@@ -145,7 +145,7 @@ def test_sglang_leaves_room_for_what_sees(tower: tuple[int, int] | None, share: 
 def test_sglang_once_left_a_tenth_for_whatever_sees() -> None:
     """Until 0.4.6, of a share that is given too; of what reads alone nothing."""
     early: Any = case(24 * GIB, fraction=0.8, **RULE)
-    early.engine.before = lambda first: first == "0.4.7"
+    early.engine.lacks = lambda change: change == "looks_at_towers"
     assert static_fraction(early) == 0.8
     early.demand = SimpleNamespace(architecture=SimpleNamespace(tower=(12, 768), attention=None))
     assert static_fraction(early) == pytest.approx(0.72)

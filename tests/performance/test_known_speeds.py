@@ -425,7 +425,7 @@ def test_a_server_that_is_never_short_of_requests() -> None:
 def test_half_and_most_of_the_first_tokens() -> None:
     """Of a mean of 10 s with 2 s behind other prompts and 0.5 s of bursts: ln 2 and ln 20 of what is exponential."""
     none: Any = None
-    found = State(1.0, 10.0, 1.0, 2.0, 0.5, 1.0, 0.1, 0.0, 0.0, 0.0, 1.0, 1.0, none, none)
+    found = State(1.0, 10.0, 2.0, 1.0, 0.1, 0.0, 0.0, 0.0, 1.0, 1.0, none, none, waiting_s=1.0, burst_s=0.5)
     assert found.first_p50_s == pytest.approx(10 - 0.5 - (1 - 0.693) * 2)
     assert found.first_p95_s == pytest.approx(10 + 9 * 0.5 + 1.996 * 2)
 

@@ -27,7 +27,7 @@ from calc.question import read_question
 PLAIN = PassTime((), 0.25, 0.0, 0.25)
 CARRYING = PassTime((), 1.25, 0.0, 0.25)
 LOAD = Load(20.0, 8.0, 100, 11, 7, None, 0.5, 1, mixes=False)
-STATE = State(4.0, 3.0, 1.0, 0.4, 0.1, 0.9, 0.05, 0.002, 0.25, 0.5, 1.0, 8.0, PLAIN, CARRYING)
+STATE = State(4.0, 3.0, 0.4, 0.9, 0.05, 0.002, 0.25, 0.5, 1.0, 8.0, PLAIN, CARRYING, waiting_s=1.0, burst_s=0.1)
 ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03}, id="vllm", era="")
 
 

@@ -18,14 +18,14 @@ LEAST_NARROW = 0.45  # of the full 16-bit rate, which no narrower format is slow
 
 def check_agreement(check: Check, where: str, entry: Entry) -> None:
     """Check that facts which follow from each other agree, or that the entry says why they do not."""
-    found = sorted(contradictions(entry))
+    found = {(kind, field): message for kind, field, message in contradictions(entry)}
     listed = entry.get("exceptions", [])
     exceptions = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     named = sorted((str(item.get("check")), str(item.get("field"))) for item in exceptions)
-    for kind, field in found:
+    for (kind, field), message in found.items():
         if (kind, field) not in named:
-            message = "does not follow from bus and pin rate, units and clock, or the sparse rate beside it"
-            check.problem(f"{where}.{field}", f"{message}: correct it, or say why in `exceptions`")
+            why = f'or say why in `exceptions` (check = "{kind}", field = "{field}")'
+            check.problem(f"{where}.{field}", f"{message}: correct what is wrong, {why}")
     for kind, field in named:
         if (kind, field) not in found:
             check.problem(f"{where}.exceptions", f"names {kind} of {field}, which agrees")
@@ -38,22 +38,24 @@ def check_agreement(check: Check, where: str, entry: Entry) -> None:
     check_link_facts(check, where, entry)
 
 
-def contradictions(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Yield the check and field of every pair of facts that do not agree."""
-    bus, rate, bandwidth = (number(entry, name) for name in ("memory_bus", "memory_rate", "bandwidth"))
-    if differ(bus * rate / 8, bandwidth):
-        yield "bandwidth", "bandwidth"
+def contradictions(entry: Entry) -> Iterator[tuple[str, str, str]]:
+    """Yield the check and field of every pair of facts that do not agree, and how far they are apart."""
+    stated, computed = number(entry, "bandwidth"), number(entry, "memory_bus") * number(entry, "memory_rate") / 8
+    if differ(stated, computed):
+        yield "bandwidth", "bandwidth", f"is {stated / computed:.2f} times what memory_bus and memory_rate give"
     units, operations = number(entry, "compute_units"), number(entry, "operations_per_clock")
-    clock, field = number(entry, "matrix_clock") or number(entry, "clock"), "bf16" if "bf16" in entry else "fp16"
-    if differ(units * operations * clock, number(entry, field)):
-        yield "rate", field
+    clock, field = "matrix_clock" if "matrix_clock" in entry else "clock", "bf16" if "bf16" in entry else "fp16"
+    stated, computed = number(entry, field), units * operations * number(entry, clock)
+    if differ(stated, computed):
+        parts = f"compute_units, operations_per_clock and {clock}"
+        yield "rate", field, f"is {stated / computed:.2f} times what {parts} give"
     lanes = number(entry, "fp32") / (2 * units * number(entry, "clock") or inf)
     if lanes and not any(abs(lanes / known - 1) <= TOLERANCE for known in LANES):
-        yield "lanes", "fp32"
+        yield "lanes", "fp32", f"takes {lanes:.1f} lanes of each unit, which have {', '.join(map(str, LANES))}"
     for name, fact in entry.items():
         sparse = fact.get("sparse") if isinstance(fact, dict) else None
         if isinstance(sparse, int | float) and differ(sparse, 2 * number(entry, name)):
-            yield "sparse", name
+            yield "sparse", name, f"is {number(entry, name) / sparse:.2f} times the sparse rate beside it, not half"
 
 
 def number(entry: Entry, field: str) -> float:
@@ -85,6 +87,8 @@ def check_reported(check: Check, where: str, entry: Entry) -> None:
         check.problem(f"{where}.memory_reported", f"is {reported / advertised:.2f} times the advertised memory")
     if advertised and number(entry, "memory_usable") > advertised:
         check.problem(f"{where}.memory_usable", "is more than the advertised memory")
+    if number(entry, "memory_free") > number(entry, "memory_usable"):
+        check.problem(f"{where}.memory_free", "is more than a program may use")
 
 
 def check_narrow(check: Check, where: str, entry: Entry) -> None:

@@ -7,6 +7,7 @@ ACCELERATOR_FACTS: dict[str, FactRule] = {
     "memory": ("bytes", ("advertised",), 2**30, 2**42),
     "memory_reported": ("bytes", ("driver",), 2**30, 2**42),
     "memory_usable": ("bytes", ("program",), 2**29, 2**42),
+    "memory_free": ("bytes", ("after start",), 2**29, 2**42),  # the least, where the system takes some of it
     "memory_type": ("text", ("",), 0, 0),
     "bandwidth": ("bytes_per_s", ("peak",), 1e10, 1e14),
     "memory_bus": ("bits", ("width",), 16, 65536),

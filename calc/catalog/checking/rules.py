@@ -152,11 +152,9 @@ ENGINE_RULES: Rules = {
     "stepwise_choice?": (dict,),
     "second_runner?": (dict,),
     "fetched?": (str,),
-    "cuts?": (str,),
-    "latents?": (str,),
-    "tiles?": (str,),
-    "states?": (str,),
+    "since?": (dict,),
 }
+CHANGE_RULES: Rules = {"version": (str,), "source": (str,), "checked": (str,)}
 ERA_RULES: Rules = {
     "id": (str,),
     "name": (str,),

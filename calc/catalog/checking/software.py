@@ -1,10 +1,13 @@
 """Checking models, number formats, engines, sources, and what was measured of them."""
 
+from typing import get_args
+
 from calc.catalog.checking.check import ADDRESS, Check, check_reference
 from calc.catalog.checking.coefficients import MEASURED, check_value
 from calc.catalog.checking.device_rules import ACCELERATOR_FACTS
 from calc.catalog.checking.rules import (
     BUCKET_RULES,
+    CHANGE_RULES,
     COEFFICIENT_RULES,
     COEFFICIENT_UNITS,
     ENGINE_COEFFICIENT_RULES,
@@ -24,7 +27,7 @@ from calc.catalog.checking.rules import (
 )
 from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
-from calc.catalog.records.engines import OF_TRITON, version_numbers
+from calc.catalog.records.engines import OF_TRITON, Change, version_numbers
 
 
 def check_source(check: Check, where: str, entry: Entry, _: Tables) -> None:
@@ -85,6 +88,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     check_towers(check, where, entry.get("towers", {}), tables)
     check_backends(check, where, entry.get("backends", {}), tables)
     check_library(check, where, entry.get("library_experts", {}))
+    check_changes(check, where, entry, tables)
     for family, version in entry.get("second_runner", {}).items():  # type: ignore[attr-defined]
         if not version_numbers(str(version)):
             check.problem(f"{where}.second_runner.{family}", "must be a version")
@@ -118,6 +122,24 @@ def check_eras(check: Check, where: str, eras: object, tables: Tables) -> None:
         check.problem(f"{where}.eras", "each after the oldest is dated, and no later than the next")
     if eras and not any(era.get("measured") for era in eras):
         check.problem(f"{where}.eras", "none has measurements: none could be the default")
+
+
+def check_changes(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+    """Check what an engine does since which version, each with its own source and date."""
+    changes = entry.get("since", {})
+    assert isinstance(changes, dict)
+    for change, item in changes.items():
+        place = f"{where}.since.{change}"
+        check.choice(place, change, get_args(Change))
+        if not isinstance(item, dict):
+            check.problem(place, "must be a table with version and source")
+            continue
+        for field in ("source", "checked"):
+            item.setdefault(field, entry[field])
+        if check.fields(place, item, CHANGE_RULES):
+            check_reference(check, f"{place}.source", item["source"], tables)
+            if not version_numbers(item["version"]):
+                check.problem(f"{place}.version", "must be a version")
 
 
 def check_library(check: Check, where: str, families: object) -> None:

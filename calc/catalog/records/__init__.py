@@ -4,8 +4,6 @@ from calc.catalog.records.engines import (
     Engine,
     EngineCoefficient,
     Era,
-    KernelFamily,
-    KernelLaw,
     Packaged,
     Same,
     TowerBudget,
@@ -23,6 +21,7 @@ from calc.catalog.records.formats import (
     WeightsFormat,
 )
 from calc.catalog.records.hardware import Accelerator, Link, Machine, Processor, Protocol
+from calc.catalog.records.kernels import KernelFamily, KernelLaw
 from calc.catalog.records.offers import Model, Price
 
 __all__ = [

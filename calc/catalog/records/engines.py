@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -98,6 +98,21 @@ OWN_CHOICE = -1
 OF_TRITON = frozenset(("bf16", "fp8", "fp8-block"))  # kernels of routed experts that Triton has: none of 4 bit
 
 
+Change = Literal[
+    "cuts_prompts",  # that are long, into pieces
+    "caches_latents",  # as they are, and not keys and values of all heads
+    "caches_states",  # in the blocks of the cache: each sequence that may run had its own set aside beside it
+    "attends_in_tiles",  # without being told, and stores no scores
+    "runs_experts_by_triton",  # in MXFP4 on Hopper, whoever installed what
+    "packs_pages",  # of compressed layers side by side in a block
+    "overlaps_steps",  # schedules one while another runs, and blocks of both are taken
+    "sets_graphs_aside",  # as many bytes as they take, and not fewer
+    "keeps_states_of_beginnings",  # for sequences that begin alike, where nothing else is said
+    "counts_graphs_of_second_runner",
+    "looks_at_towers",  # to say what room a model that sees needs
+]
+
+
 class Engine(NamedTuple):
     """A program that runs models, with what it takes on top of the mathematics."""
 
@@ -117,11 +132,8 @@ class Engine(NamedTuple):
     eras: tuple[Era, ...] = ()  # oldest first
     era: str = ""  # the one that is asked of
     version: str = ""  # the one that is asked of; empty for the newest
-    cuts: str = ""  # the version that first read long prompts in pieces; empty: all do
-    latents: str = ""  # the version that first cached latent vectors as they are; empty: all did
-    tiles: str = ""  # the version that first computed attention in tiles without being told; empty: all did
+    since: Mapping[Change, str] = {}  # the version that first did it; what is not named all do
     fetched: str = ""  # the number format that it fetches of a model that is named without one
-    states: str = ""  # the version that first kept recurrent states in the cache; empty: all did
     graphs: int = OWN_CHOICE  # sequences of the largest decoding step that it records; 0: none
     backends: Mapping[str, tuple[str, ...]] = {}  # by maker or architecture, what kernels are of, the usual one first
     backend: str = ""  # the one that is asked of; empty for the usual one
@@ -237,20 +249,9 @@ class Engine(NamedTuple):
         """The devices that a model is divided over at most."""
         return self.values.get("most_devices", inf)
 
-    @property
-    def expands_latents(self) -> bool:
-        """Whether the version that is asked of caches keys and values of all heads in place of latent vectors."""
-        return self.before(self.latents)
-
-    @property
-    def stores_scores(self) -> bool:
-        """Whether attention stores its scores where nothing is said, as of the version that is asked of."""
-        return self.before(self.tiles)
-
-    @property
-    def keeps_states_apart(self) -> bool:
-        """Whether each sequence that may run has its recurrent states set aside, beside the cache."""
-        return self.before(self.states)
+    def lacks(self, change: Change) -> bool:
+        """Return whether a version is asked for that came before the first one that does it so."""
+        return self.before(self.since.get(change, ""))
 
     def before(self, first: str) -> bool:
         """Return whether a version is asked for that came before the first one that does something."""
@@ -264,41 +265,3 @@ class Engine(NamedTuple):
     def whole(self, name: str) -> int:
         """Return a coefficient that counts bytes, tokens or sequences."""
         return round(self.values[name])
-
-
-class KernelFamily(NamedTuple):
-    """Devices that kernels run alike on: of an architecture and class, with the family that it is like."""
-
-    id: str
-    name: str
-    covers: tuple[str, ...]  # "architecture/class", or a maker's name for what no other family covers
-    measured: tuple[str, ...]  # ids of the devices whose kernels were measured
-    like: str  # the family whose laws serve where this one has none
-    matrix_factor: float  # on the share of the rate that the family it is like reaches
-    memory_factor: float  # the same of the bandwidth
-    operations_per_byte: float  # of bandwidth, where the maker publishes no rate
-    vector_per_byte: float  # the same in FP32, without matrix units
-    least_rows: float  # of a product that the smallest matrix instruction works on, however few there are
-    powered: str  # the device whose power for its rate the laws hold at, where none of `measured` is
-    lanes: float  # of a compute unit that each do an operation in FP32 in a clock cycle, and an addition with it
-    reason: str
-    source: str
-    checked: str
-
-
-class KernelLaw(NamedTuple):
-    """How long a kind of kernel takes on a family of devices: numbers by name, for `calc.performance.kernel_laws`."""
-
-    id: str
-    name: str
-    family: str
-    kind: str
-    kernels: tuple[str, ...]
-    engines: tuple[str, ...]  # whose own kernels these are; empty: those of most
-    rate: str  # the accelerator fact that arithmetic is measured against
-    values: dict[str, float]
-    error: float  # median of |log(computed / measured)| on shapes that were left out of the fit
-    rows: int  # measurements behind it, 0 where nobody measured it
-    reason: str
-    source: str
-    checked: str

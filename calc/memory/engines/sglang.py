@@ -11,7 +11,6 @@ from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, tot
 from calc.units import MIB
 
 LARGE = ("large", "huge")
-TOWERS_SEEN = "0.4.7"  # SGLang #6881
 FEW_GRAPHS = 300  # sequences above which replicas of attention keep more for each
 
 
@@ -101,7 +100,7 @@ def static_fraction(case: Case) -> float:
     """Return the share of the device for weights and cache: as given, or by the engine's rule."""
     seeing = seeing_share(case.demand.architecture, case.engine)
     if case.fraction is not None:
-        return case.fraction * (seeing if case.engine.before(TOWERS_SEEN) else 1.0)
+        return case.fraction * (seeing if case.engine.lacks("looks_at_towers") else 1.0)
     values, visible = case.engine.values, case.visible or 0
     ranks = attention_ranks(case.layout)
     replicas = ranks // case.layout.tensor
@@ -157,7 +156,7 @@ def seeing_share(architecture: Architecture, engine: Engine) -> float:
     """
     if architecture.tower is None:
         return 1.0
-    if engine.before(TOWERS_SEEN):
+    if engine.lacks("looks_at_towers"):
         return 0.9
     layers, width = architecture.tower
     times = layers * width**2 / (24 * 1024**2)

@@ -86,7 +86,7 @@ def start_of(case: Case) -> Start:
     def start(sequences: int) -> Start:
         step = step_amounts(case, sequences)
         fixed = weights + case.budget.beside + total(step.inside) + set_aside(case, step.graphs.bytes)
-        more = max(sequences - case.sequences, 0) if case.engine.keeps_states_apart else 0
+        more = max(sequences - case.sequences, 0) if case.engine.lacks("caches_states") else 0
         apart = more * case.load.state
         return Start(sequences, weights, cache, step, fixed=fixed, limit=limit, apart=apart, reading=reading)
 
@@ -144,7 +144,7 @@ def step_tokens(case: Case) -> int:
     if case.batched_tokens is not None:
         return case.batched_tokens
     usual, tokens = round(by_size(case.engine.values, "batched_tokens", case.accelerator)), case.demand.tokens
-    whole = tokens <= case.engine.values.get("whole_prompt", 0) or case.engine.before(case.engine.cuts)
+    whole = tokens <= case.engine.values.get("whole_prompt", 0) or case.engine.lacks("cuts_prompts")
     return max(usual, tokens) if whole else usual
 
 

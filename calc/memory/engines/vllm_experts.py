@@ -21,7 +21,6 @@ class Tile(NamedTuple):
 # Source: `create_weights` in vLLM's mxfp4.py; Triton's layout for Hopper fills up what a matrix reads, and no scales.
 MARLIN, TENSORRT_LLM, TRITON = Tile(128, 256), Tile(256, 256), Tile(256, 256, scales=False)
 NARROW, ON_AMD = Tile(128, 128), {"CDNA 4": Tile(256, 256)}
-TRITON_SINCE = "0.11.1"  # before, it was there only where someone had installed it (vLLM #27370)
 
 
 def expert_tile(engine: Engine, device: Accelerator | None) -> Tile:
@@ -33,7 +32,7 @@ def expert_tile(engine: Engine, device: Accelerator | None) -> Tile:
     if device is not None and device.vendor in ("AMD", "Intel"):
         return ON_AMD.get(device.architecture, NARROW)
     if device is None or device.architecture == "Hopper":
-        return MARLIN if engine.before(TRITON_SINCE) else TRITON
+        return MARLIN if engine.lacks("runs_experts_by_triton") else TRITON
     modules = device.architecture.startswith("Blackwell") and device.text("memory_type").startswith("HBM")
     return TENSORRT_LLM if modules else MARLIN
 

@@ -3,9 +3,7 @@
 from calc.memory.engines.vllm_tower import tower_of
 from calc.memory.runtime import Amount, Case, constant
 
-UNTIL = "0.29"  # the second runner of models took no graphs to be there before it
 SUMS = 2  # of what tensor ranks have, in a layer
-SMALL = "0.26"  # before it, fewer bytes were set aside for graphs than they take
 
 
 def set_aside(case: Case, graphs: int) -> int:
@@ -14,10 +12,10 @@ def set_aside(case: Case, graphs: int) -> int:
     if not engine.values["graphs_in_share"]:
         return 0
     since = engine.second_runner.get(architecture.family) or engine.second_runner.get("dense")
-    second = since and engine.before(UNTIL) and not engine.before(since)
+    second = since and engine.lacks("counts_graphs_of_second_runner") and not engine.before(since)
     if second and not (architecture.experts or case.budget.recurrent_state or tower_of(case.stage)):
         return 0
-    return round(graphs * engine.values["graphs_estimated"]) if engine.before(SMALL) else graphs
+    return round(graphs * engine.values["graphs_estimated"]) if engine.lacks("sets_graphs_aside") else graphs
 
 
 def graph_amount(case: Case, sequences: int) -> Amount:

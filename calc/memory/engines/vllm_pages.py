@@ -9,10 +9,7 @@ from calc.memory.cache_layouts import STATE_BLOCKS, Pages, padded, vllm_blocks, 
 from calc.memory.drafts import Draft
 from calc.memory.runtime import Case
 
-OVERLAPPED = "0.26"  # a step is scheduled while another runs, and tokens of both keep their blocks (vLLM #47728)
-PREFIXED = "0.26.1"  # states are kept for sequences that begin alike, where nothing else is said (vLLM #50991)
 # Of compressed caches. Source: vLLM #54703 and #44376, which print their groups, and `SlidingWindowMLASpec`.
-PACKED = "0.24"  # pages of layers stand side by side in a block since then
 ALIGNED = 576  # bytes that pages are filled up to
 FULL_TOKENS, NEAR_TOKENS = 256, 64  # of a block of compressed entries, and of one in a window
 STATE_TOKENS = {True: 4, False: 8}  # of a block of what is to be compressed, with overlapping entries and without
@@ -22,8 +19,8 @@ STATE_BYTES = 2 * 4  # of an element that is to be compressed: itself and its we
 
 def flying_tokens(case: Case, step_tokens: int) -> int:
     """Return the tokens of steps that run at a time, whose blocks are not free yet: `max_in_flight_tokens` of vLLM."""
-    overlapped = not case.engine.before(OVERLAPPED)
-    return step_tokens * max(2, case.layout.pipeline) if overlapped else step_tokens
+    alone = case.engine.lacks("overlaps_steps")
+    return step_tokens if alone else step_tokens * max(2, case.layout.pipeline)
 
 
 def block_bytes(case: Case) -> int:
@@ -46,7 +43,7 @@ def case_pages(case: Case, batched_tokens: int) -> Pages | None:
     demand, stage, draft = case.demand, case.stage, case.demand.draft
     drafting = drafting_layers(draft) if draft is not None and stage.is_last else {}
     if stage.architecture.family in case.engine.compressed_pages:
-        packed = not case.engine.before(PACKED)
+        packed = not case.engine.lacks("packs_pages")
         layers = sum(drafting.values())
         return compressed_pages(stage, demand.tokens, batched_tokens, drafting=layers, packed=packed)
     caches = [*(kept for kind, _ in stage.kind_counts() for kept in kind.caches), *drafting]
@@ -62,7 +59,7 @@ def case_pages(case: Case, batched_tokens: int) -> Pages | None:
         tensor_parallel=case.layout.tensor,
         drafting=tuple(drafting.items()),
         drafted=draft.tokens if draft else 0,
-        kept=1 if case.engine.before(PREFIXED) else STATE_BLOCKS,
+        kept=1 if case.engine.lacks("keeps_states_of_beginnings") else STATE_BLOCKS,
     )
 
 
