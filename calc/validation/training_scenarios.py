@@ -241,7 +241,7 @@ def attention_of(row: Row) -> str:
         return "eager"
     if any(word in stated for word in NEWEST):
         return "flash-3"
-    if row["source"] in FIRST_TILES:
+    if row["source"] in FIRST_TILES or "FlashAttention 1" in stated:
         return "flash-1"
     return "flash-2" if "FlashAttention 2" in stated else "flash"
 
