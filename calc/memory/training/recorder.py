@@ -187,6 +187,18 @@ class Recorder:
         one = one or (self.layer.mlp_fused and matrix.endswith(("gate_proj", "up_proj")))
         return f"{value}:cast" if one else f"{matrix}:cast"
 
+    def adapter_casts(self, held: int, taken: int, weights: int) -> tuple[int, int]:
+        """Return how often an adapter of another type casts, and the bytes of it, for an input of `held` bytes.
+
+        PEFT gives it what it reads in the adapter's type; autocast then takes input and weights to that of products.
+        """
+        numerics = self.numerics
+        one = numerics.adapter + numerics.compute
+        raised = held < taken * numerics.adapter
+        if not numerics.autocast:
+            return int(raised), taken * one * raised
+        return 1 + raised + 2, (taken * (1 + raised) + weights) * one
+
     def low_rank(self, frozen: Op, *, name: str, inputs: int, outputs: int, rows: int) -> str:
         """Record a frozen matrix with its adapter: A reads the matrix's input, B what A gives.
 
@@ -204,7 +216,7 @@ class Recorder:
         read, casts, cast_bytes = value, 0, 0
         if numerics.adapter != numerics.compute and not (self.choices.compiled and numerics.autocast):
             read = tape.value(f"{name}:adapter input", rows * inputs * width, "inputs of adapters, cast")
-            casts, cast_bytes = 1, rows * inputs * (numerics.compute + width)
+            casts, cast_bytes = self.adapter_casts(tape.sizes[value], rows * inputs, rank * (inputs + outputs))
         tape.labels.setdefault(read, "inputs of adapters")
         masks: tuple[str, ...] = ()
         if self.adapters is not None and self.adapters.dropout:
