@@ -8,6 +8,7 @@ ACCELERATORS = (
     ("A100 40GB", "a100-sxm-40gb"),
     ("A100 (DGX-A100 40GB", "a100-sxm-40gb"),
     ("A100", "a100-sxm-80gb"),
+    ("H100 64GB", "h100-sxm-64gb"),
     ("H100 96GB", "h100-hbm2e-96gb"),
     ("H100 94-96GB", "h100-hbm2e-96gb"),
     ("H100", "h100-sxm-80gb"),
@@ -35,6 +36,7 @@ NETWORKS = (
     ("four ports of 200 Gb/s for eight", 100.0),
     ("network of 200 GB/s a machine", 200.0),
     ("Slingshot of 200 Gb/s a GPU", 200.0),
+    ("NDR200 of each GPU", 200.0),
 )  # Gb/s of a device, of eight in a machine
 
 

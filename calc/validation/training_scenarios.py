@@ -8,7 +8,7 @@ from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 from calc.validation.training_devices import accelerator_of, network_of
 from calc.validation.training_rows import noted, number, offload_of
-from calc.validation.training_sources import ADAPTERS, FIRST_TILES, FUSED, MASTERS, OLD
+from calc.validation.training_sources import ADAPTERS, DEEPSPEED, FIRST_TILES, FUSED, MASTERS, OLD
 from calc.validation.training_sources import SPEED_FRAMEWORKS as FRAMEWORKS
 
 PRECISIONS = (
@@ -198,6 +198,8 @@ def trained(row: Row) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if row["method"] in ("lora", "qlora"):
         found["lora"] = ADAPTERS.get(row["source"]) or adapters_of(row)
+        if row["source"] in DEEPSPEED:
+            found["adapter_dtype"] = "fp16" if precision_of(row) == "fp16-mixed" else "bf16"
         if "gptq" in row["dtype"].casefold():
             found["base_weights"] = "gptq-int4"
     optimizer = next((name for words, name in OPTIMIZERS if words in row["notes"]), None)
@@ -241,7 +243,7 @@ def attention_of(row: Row) -> str:
         return "eager"
     if any(word in stated for word in NEWEST):
         return "flash-3"
-    if row["source"] in FIRST_TILES:
+    if row["source"] in FIRST_TILES or "FlashAttention 1" in stated:
         return "flash-1"
     return "flash-2" if "FlashAttention 2" in stated else "flash"
 

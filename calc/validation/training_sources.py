@@ -2,11 +2,15 @@
 
 # What trained the rows of a source, by its name in the catalogue of frameworks.
 FRAMEWORKS = {
+    "aws_titan": "torchtitan",
     "axolotl": "axolotl",
     "axolotl_602": "axolotl",
     "chenyaofo": "deepspeed",
+    "chinese_llama": "transformers",
     "crusoe": "torchtitan",
     "deepspeed_sdma": "deepspeed",
+    "devshero": "transformers",
+    "dgx_station": "nemo",
     "dgx_spark_stack": "transformers",
     "dlrover": "transformers",
     "dlrover_3d": "deepspeed",
@@ -18,7 +22,9 @@ FRAMEWORKS = {
     "fsdp_qlora": "fsdp-qlora",
     "hf_one_gpu": "transformers",
     "internevo": "internevo",
+    "jscaldwell55": "transformers",
     "kyuz0_finetuning": "trl",
+    "lambda_405b": "transformers",
     "litgpt": "litgpt",
     "litgpt_hub": "litgpt",
     "halo_megatron": "megatron-lm",
@@ -30,10 +36,14 @@ FRAMEWORKS = {
     "megatron_756": "megatron-lm",
     "megatron_cards": "nemo",
     "megatron_chunked": "megatron-lm",
+    "megatron_golden": "megatron-lm",
     "megatron_llama": "megatron-lm",
     "moe_zoo": "megatron-lm",
+    "peft_docs": "trl",
     "peft_metamath": "transformers",
+    "philschmid": "trl",
     "qwen_readme": "transformers",
+    "rocm_blogs": "trl",
     "smollm3": "nanotron",
     "soup": "transformers",
     "stas00": "deepspeed",
@@ -52,6 +62,7 @@ FRAMEWORKS = {
     "torchtune_961": "torchtune",
     "touchnet": "torchtitan",
     "trl_long_context": "trl",
+    "trl_notebooks": "trl",
     "universal_trainer": "transformers",
     "unsloth_428": "unsloth",
     "unsloth_428_hf": "transformers",
@@ -77,6 +88,7 @@ SPEED_FRAMEWORKS = {  # the same of rows of speed
     "xtuner_megatron": "megatron-lm",
 }
 MASTERS = ("bigscience", "llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
+DEEPSPEED = ("chinese_llama", "qwen_readme")  # its engine takes all weights to 16 bit, those of adapters too
 FUSED = (
     "bigscience",
     "megatron_lm",
@@ -98,6 +110,7 @@ ADAPTERS = {  # defaults of their scripts
     "peft_metamath": {"rank": 32, "targets": ["q", "v"], "dropout": 0},
     "universal_trainer": {"rank": 8, "targets": "all-linear"},
     "axolotl": {"rank": 32, "targets": ["q", "k", "v", "o"]},
+    "chinese_llama": {"rank": 8, "targets": "all-linear", "modules_to_save": ["wte", "lm_head"], "dropout": 0.05},
     "dgx_spark_stack": {"rank": 16, "targets": ["q", "k", "v", "o"], "dropout": 0.05},
     "experts4bit": {"rank": 16, "targets": "all-linear"},
     "guide_h200": {"rank": 16, "targets": "all-linear"},

@@ -57,6 +57,18 @@ def test_casts_of_autocast_stand_beside_kernels_written_by_hand() -> None:
     assert by_hand.kernels - compiled.kernels == 5
 
 
+def test_an_adapter_in_fp32_is_cast_around() -> None:
+    """PEFT raises its input to FP32, and autocast takes it and both weights, of rank 16, back: four casts of 6 bytes.
+
+    Where a framework keeps adapters in 16 bit, as DeepSpeed does, there is none.
+    """
+    changes: dict[str, Any] = {"method": "lora", "base_weights": "bf16", "precision": "bf16-autocast"}
+    changes["lora"] = {"rank": 16, "targets": ["q_proj"]}
+    (_, (wide,), _), (_, (narrow,), _) = (moved(**changes, adapter_dtype=dtype) for dtype in ("fp32", "bf16"))
+    assert wide.bytes - narrow.bytes == 6 * (2 * TOKENS * HIDDEN + 16 * (HIDDEN + HIDDEN))
+    assert wide.kernels - narrow.kernels == 4
+
+
 def test_a_stage_in_the_middle_has_neither_table_nor_loss() -> None:
     """Only the first stage looks tokens up, and only the last has logits."""
     assert moved(first=8, last=16)[0] == []

@@ -71,9 +71,13 @@ class Plan(NamedTuple):
 
     @property
     def numerics(self) -> Numerics:
-        """Bytes of what a layer works with. Parameters that are gathered in the compute type are not cast again."""
+        """Bytes of what a layer works with.
+
+        What is gathered in the compute type is not cast again, nor is a frozen base that is stored in it.
+        """
         scheme = self.scheme
-        cast = scheme.autocast and (self.stage_of_zero < PARAMETERS or self.gather_bytes > scheme.compute)
+        wide = self.adapters is None or self.method.base.bits != 8 * scheme.compute
+        cast = scheme.autocast and wide and (self.stage_of_zero < PARAMETERS or self.gather_bytes > scheme.compute)
         mixed = scheme.autocast or scheme.master > 0  # else adapters of another type multiply in it
         weight = scheme.weight if cast or not scheme.autocast else scheme.compute
         return Numerics(

@@ -122,7 +122,8 @@ class Recorder:
         """Record a matrix `name` with its adapter, if it has one.
 
         It keeps its input for the gradient of its weight, so a frozen one keeps nothing; its adapter does. Under
-        autocast each matrix casts its input for itself, and the graph holds the cast weight.
+        autocast each matrix casts its input for itself, and the graph holds the cast weight. A quantised one is
+        unpacked in both directions, and nothing is kept of it (bitsandbytes' MatMul4Bit).
         """
         tape, numerics = self.tape, self.numerics
         self.met.add(name)
@@ -131,6 +132,7 @@ class Recorder:
         trained, low_rank = self.trained(name), self.adapters is not None and self.adapters.covers(name)
         weight = self.tensors.get(f"{name}.weight")
         elements = self.elements(weight) if weight is not None else inputs * outputs
+        quantized = not trained and weight is not None and weight.quantizable  # where the base is
         read, saves, casts, cast_bytes = value, (), 0, 0
         needs_cast = numerics.casts and tape.sizes[value] in (0, rows * inputs * numerics.residual)
         if needs_cast:
@@ -142,10 +144,11 @@ class Recorder:
             own = tape.sizes[value] // numerics.compute or rows * inputs  # ranks gather it again in the backward pass
             read = tape.value(f"{value}:fp8", min(own, rows * inputs), "inputs of matrices in FP8")
         kept: tuple[str, ...] = (read,) if trained else saves
-        if self.choices.inputs_kept and not trained and weight is not None and weight.quantizable:
+        if self.choices.inputs_kept and quantized:
             kept += (read,)
             tape.outliving.add(read)
-        if numerics.autocast and numerics.weight > numerics.compute:
+        unpacked = self.choices.unpacks and quantized
+        if numerics.autocast and numerics.weight > numerics.compute and not unpacked:
             kept += (tape.value(f"{name}:weight", elements * numerics.compute, "cast weights"),)
             casts, cast_bytes = casts + 1, cast_bytes + elements * (numerics.weight + numerics.compute)
         if self.choices.weights_kept and weight is not None:
@@ -153,7 +156,7 @@ class Recorder:
         biased = f"{name}.bias" in self.tensors
         casts += biased and numerics.casts
         work = 0
-        if self.choices.unpacks and not trained and weight is not None and weight.quantizable:
+        if weight is not None and unpacked:
             copies, _ = local_share(weight, self.batch.tensor, self.batch.expert)
             work = elements // copies * numerics.compute  # one matrix, or one expert's, at a time
         plain = Op(MATMUL, (value,), out, kept, work_bytes=work, kernels=1 + biased, casts=casts, cast_bytes=cast_bytes)
@@ -184,6 +187,18 @@ class Recorder:
         one = one or (self.layer.mlp_fused and matrix.endswith(("gate_proj", "up_proj")))
         return f"{value}:cast" if one else f"{matrix}:cast"
 
+    def adapter_casts(self, held: int, taken: int, weights: int) -> tuple[int, int]:
+        """Return how often an adapter of another type casts, and the bytes of it, for an input of `held` bytes.
+
+        PEFT gives it what it reads in the adapter's type; autocast then takes input and weights to that of products.
+        """
+        numerics = self.numerics
+        one = numerics.adapter + numerics.compute
+        raised = held < taken * numerics.adapter
+        if not numerics.autocast:
+            return int(raised), taken * one * raised
+        return 1 + raised + 2, (taken * (1 + raised) + weights) * one
+
     def low_rank(self, frozen: Op, *, name: str, inputs: int, outputs: int, rows: int) -> str:
         """Record a frozen matrix with its adapter: A reads the matrix's input, B what A gives.
 
@@ -201,7 +216,7 @@ class Recorder:
         read, casts, cast_bytes = value, 0, 0
         if numerics.adapter != numerics.compute and not (self.choices.compiled and numerics.autocast):
             read = tape.value(f"{name}:adapter input", rows * inputs * width, "inputs of adapters, cast")
-            casts, cast_bytes = 1, rows * inputs * (numerics.compute + width)
+            casts, cast_bytes = self.adapter_casts(tape.sizes[value], rows * inputs, rank * (inputs + outputs))
         tape.labels.setdefault(read, "inputs of adapters")
         masks: tuple[str, ...] = ()
         if self.adapters is not None and self.adapters.dropout:
