@@ -1,14 +1,20 @@
 """A device by what a line says of it elsewhere: that it is a laptop's, its memory, and how many there are."""
 
 import re
+from math import inf
 
 from calc.catalog import Catalog
-from calc.lines.device_names import CURRENT, NEAR, NUMBERS, ULTRA, Count, DeviceNames, Name
+from calc.lines.device_names import NUMBERS, Count, DeviceNames, Name
 from calc.lines.line import Line
 from calc.lines.quantities import MEMORY, OF_ALL
 from calc.lines.wording import ADDED_TO, APPLE, EXTERNAL, LAPTOP, MACBOOK
+from calc.planning.cost import newest_purchase
 from calc.units import GIB
 
+NEAR = 0.03  # sizes of cards that agree
+CURRENT = ("sold", "rented")
+ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
+CARRIED = ("macbook", "mbp", "mba")
 BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
 OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
 OF_CARDS = {"consumer", "workstation", "data-center"}  # segments
@@ -66,6 +72,42 @@ def is_another(device: Name, line: Line, facts: Catalog) -> bool:
     if any(size not in OF_HOSTS and size * GIB > (own.quantity("memory") or 0) * (1 + NEAR) for size in sizes):
         return True
     return any(line.found(LAPTOP)) and not EXTERNAL.search(line.small)
+
+
+def of_memory(size_gib: float, facts: Catalog, *, apple: str, laptop: bool) -> Name | None:
+    """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest.
+
+    `apple` are the words for a Mac, empty for a card: chips first that a Mac Studio or a Mac mini has.
+    """
+    inside = {
+        machine.accelerator
+        for machine in facts.machines()
+        if " " in apple and machine.name.lower().startswith(apple.removesuffix("s"))
+    }
+    segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
+    found = [
+        device
+        for device in facts.accelerators()
+        if device.segment in segments
+        and (not apple or device.vendor == "Apple")
+        and not (apple.startswith(CARRIED) and ULTRA in device.name)
+        and (device.text("form") == "laptop") == laptop
+        and abs((device.quantity("memory") or 0) / GIB - size_gib) < NEAR * size_gib
+    ]
+    ranked = sorted(
+        found,
+        key=lambda device: (
+            device.id not in inside,
+            device.vendor != "NVIDIA",
+            device.availability not in CURRENT,
+            segments.index(device.segment),
+            price.each if (price := newest_purchase(facts, device)) else inf,
+            device.quantity("bandwidth") or 0,
+        ),
+    )
+    if not ranked:
+        return None
+    return Name(0, 0, "accelerators", id=ranked[0].id, others=tuple(device.id for device in ranked[1:]))
 
 
 def other_kind(line: Line, names: DeviceNames, device_id: str, end: int) -> tuple[Name, Count | None] | None:

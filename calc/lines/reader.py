@@ -5,12 +5,13 @@ import re
 from calc.catalog import Catalog
 from calc.catalog.model_names import SIZE, words_of
 from calc.lines.chips import Chip, Chips
-from calc.lines.device_names import NEAR, Count, Name
+from calc.lines.device_names import Count, Name
 from calc.lines.drafting import read_draft
 from calc.lines.host import OF_CARDS, read_alone, read_bare, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import (
+    NEAR,
     NO_CARD,
     OF_HOSTS,
     added,
@@ -18,6 +19,7 @@ from calc.lines.own_device import (
     in_laptop,
     is_another,
     macs,
+    of_memory,
     of_size,
     other_kind,
 )
@@ -203,7 +205,7 @@ class Reader(Chips):
         laptop = None if apple or EXTERNAL.search(self.line.small) else LAPTOP.search(self.line.small)
         for match in self.line.found(OF_ALL if apple else MEMORY):
             size = float(match[1].replace(",", ""))
-            found = self.names.of_memory(size, apple=apple[0] if apple else "", laptop=bool(laptop))
+            found = of_memory(size, self.facts, apple=apple[0] if apple else "", laptop=bool(laptop))
             of_host = size >= NO_CARD and size in OF_HOSTS and not (apple or OF_CARDS.search(match[0]))
             if found is None or of_host:
                 continue

@@ -13,10 +13,11 @@ import pytest
 from calc import estimate, plan, read_line
 from calc.calculators import answer
 from calc.calculators.html import in_words
-from calc.calculators.line import answer_line, render_line
+from calc.calculators.line import answer_line
 from calc.calculators.line_cases import CALCULATOR_OF, worked
 from calc.calculators.line_chips import CHOICES, render
 from calc.calculators.line_facts import sold
+from calc.calculators.line_field import render_line
 from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
