@@ -6,6 +6,7 @@ from calc.calculators import line_chips, several
 from calc.calculators.html import ROOT, element, text
 from calc.calculators.line_cases import Worked, answered, cases_of, names_no_device, worked
 from calc.calculators.line_link import every_field, link_to
+from calc.calculators.line_pasted import pasted
 from calc.calculators.line_refusals import problem, refused
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.options import devices
@@ -38,6 +39,8 @@ def answer_line(typed: str) -> dict[str, Any]:
 
 def answering_line(typed: str) -> Steps[dict[str, Any]]:
     """Look for the same, a way that the planner tries a step."""
+    if taken := pasted(str(typed)):
+        return {"ok": True, "html": element("div", taken[0], class_="ask-answer"), "status": taken[1]}
     reading: Any = read_line(typed)
     found: dict[str, object] = {}
     try:

@@ -244,7 +244,7 @@ class DeviceNames:
             number = re.fullmatch(r"(\d{1,6})[x×]?", piece.text.replace(",", ""))
             if number and int(number[1]) > (MOST_TRAINED_ON if "train" in line.small else MOST_DEVICES):
                 break
-            if number or piece.text in NUMBERS:
+            if (number and int(number[1])) or piece.text in NUMBERS:
                 line.claim(piece.start, end)
                 return Count(piece.start, end, int(number[1]) if number else NUMBERS[piece.text])
             if piece.text not in BETWEEN | COMPUTERS or skipped == FEW_WORDS:

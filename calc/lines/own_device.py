@@ -6,6 +6,7 @@ from math import inf
 from calc.catalog import Catalog
 from calc.lines.device_names import NUMBERS, Count, DeviceNames, Name
 from calc.lines.line import Line
+from calc.lines.parts import LAUNCHED
 from calc.lines.quantities import MEMORY, OF_ALL
 from calc.lines.wording import ADDED_TO, APPLE, EXTERNAL, LAPTOP, MACBOOK
 from calc.planning.cost import newest_purchase
@@ -22,6 +23,7 @@ NO_CARD = 128  # GB, of which computers have as much and cards of one's own have
 ADDS, TO_WHICH = re.compile(r"\badd(?:ing)?\b"), re.compile(rf"{ADDED_TO.pattern}|\s*(?:next )?to (?:my|an?|the|one) ")
 COUNT = re.compile(
     rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)|(?<!\S)[x×](\d{{1,2}})(?=\s*(?:$|[,.?!]))"
+    rf"|(?<!\S)-{{0,2}}{LAUNCHED}[\s=]+(\d{{1,3}})\b"
 )
 
 ORDINALS = {"second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
@@ -132,14 +134,18 @@ def other_kind(line: Line, names: DeviceNames, device_id: str, end: int) -> tupl
     return found
 
 
-def count_apart(line: Line) -> Count | None:
-    """Return how many devices a line says without their name, claimed: h200 for deepseek r1, 8 gpus; v100 70b x4."""
-    match = next(line.found(COUNT), None)
-    if match is None:
-        return None
-    line.claim(*match.span())
-    number = match[1] or match[2]
-    return Count(*match.span(), value=int(number) if number.isdigit() else NUMBERS[number])
+def count_apart(line: Line, known: Count | None) -> Count | None:
+    """Return how many devices there are, claimed where a line says it without their name: v100 70b x4, --num_gpus 8.
+
+    It may say a number that is known a second time, and no other one.
+    """
+    for match in line.found(COUNT):
+        number = next(group for group in match.groups() if group)
+        said = Count(*match.span(), value=int(number) if number.isdigit() else NUMBERS[number])
+        if said.value and (known is None or said.value == known.value):
+            line.claim(*match.span())
+            known = known or said
+    return known
 
 
 def added(line: Line, count: Count | None) -> Count | None:

@@ -24,6 +24,7 @@ from calc.lines.own_device import (
     other_kind,
 )
 from calc.lines.quantities import MEMORY, OF_ALL, quantities
+from calc.lines.versions import read_version
 from calc.lines.wording import (
     APPLE,
     BOUGHT,
@@ -35,6 +36,7 @@ from calc.lines.wording import (
     LM_STUDIO,
     MLX,
     NOTHING,
+    OF_APPLE,
     OF_FILES,
     OF_MACS,
     OF_PRICES,
@@ -92,9 +94,11 @@ class Reader(Chips):
                 self.line.release(found.start, found.end)
 
     def read_program(self, kind: str, field: str) -> None:
-        """Read the engine, before models with a word of its name, or the framework of training, after them."""
+        """Read the engine with its version, before models with a word of its name, or what trains, after them."""
         if found := next(self.names.listed(self.line, kind, 3), None):
             self.add(found, field, "mlx" if self.runs_mlx(found) else found.id)
+            if field == "engine" and (version := read_version(found, self.line)):
+                self.add(version, "engine_version", version.value)
 
     def read_files(self) -> None:
         """Take llama.cpp, which reads such files, where a line says GGUF and no format; beside another it is left."""
@@ -154,7 +158,7 @@ class Reader(Chips):
             self.read_memory()
         self.take_host()
         maker = self.facts.accelerator(str(self.value("accelerator"))).vendor if self.value("accelerator") else "Apple"
-        if maker == "Apple" and (apple := next(self.line.found(APPLE), None)):  # beside a card it is said
+        for apple in self.line.found(OF_APPLE) if maker == "Apple" else ():  # beside a card it is said
             self.line.claim(*apple.span())
         model = model or (self.names.model(self.line) if self.value("model") is None else None)
         if model:
@@ -187,7 +191,7 @@ class Reader(Chips):
                     break
         self.of_another = is_another(device, self.line, self.facts)
         self.add(device, "accelerator", device.id, device.others)
-        if count := added(self.line, count) or count or count_apart(self.line):
+        if count := count_apart(self.line, added(self.line, count) or count):
             self.add(count, "accelerators", count.value)
 
     def read_other(self) -> None:
