@@ -56,6 +56,9 @@ def beside(reading: Any, found: list[dict[str, object]], pinned: list[Pinned], s
     """Return the answers of forms side by side: which is better, each one's sentence with its form, and a table."""
     names = labels(reading, found)
     headline = decided(names, [one.report for one in pinned], cost=reading["sides"][0]["asks"] == "cost")
+    formats = {str(one.get("weights")) for one in found} - {"published"}
+    if len(formats) == 1 and all("weights" in one for one in found):  # that no side names, and both have
+        headline = f"In {format_words(formats.pop())}, as no format is named: {headline}"
     if reading["sides"][0]["asks"] != "devices" and all("accelerators" in one for one in found):
         headline = f"None holds it alone; compared are as many of each as do. {headline}"
     items = ""

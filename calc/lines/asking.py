@@ -93,7 +93,7 @@ def asks_of_devices(reader: Reader) -> str | None:
 def asks_to_train(reader: Reader, wants: list[str]) -> str:
     """Return the kind of question of a line about training."""
     timely = any(amount.field == "days" for amount in reader.amounts)
-    cheap = not reader.value("accelerator") and ("cost" in wants or CHEAPEST.search(reader.line.small))
+    cheap = "cost" in wants or (not reader.value("accelerator") and CHEAPEST.search(reader.line.small))
     if reader.value("accelerators") is None and (timely or cheap):
         return needing(reader, "deadline")
     if reader.value("model") and any(amount.field == "of" for amount in reader.amounts):
