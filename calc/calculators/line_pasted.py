@@ -47,6 +47,6 @@ def pasted(typed: str) -> Answer | None:
     for paste in PASTES:
         if paste.known_by.search(typed.lower()):
             calculator = CALCULATORS[paste.calculator]
-            said = f"This is {paste.name}. {calculator.title} takes all of it, under “{paste.opened}”."
+            said = f"This is {paste.name}. “{calculator.title}” takes all of it, under “{paste.opened}”."
             return verdict_html(None, "No question:", said) + link_to(calculator, {}, calculator.title), said
     return None

@@ -49,5 +49,6 @@ def others(reading: Any) -> list[str]:
 
 def problem(error: ScenarioError) -> Answer:
     """Return what is wrong with a scenario."""
-    said = f"{error.field}: {error.message}"
+    name = line_chips.LABELS.get(error.field.rpartition(".")[2], error.field)
+    said = f"{name}: {error.message}."
     return verdict_html(None, "This cannot be answered:", said), said

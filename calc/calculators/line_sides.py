@@ -9,6 +9,7 @@ from calc.calculators.line_chips import LABELS, shown
 from calc.calculators.line_link import link_to
 from calc.calculators.rendering import verdict_html
 from calc.calculators.side_by_side import Pinned, side_by_side
+from calc.lines.layout import DEGREES
 from calc.units import show_number
 
 ALIKE = 1.05  # times as fast: less is no difference that an estimate tells apart
@@ -48,6 +49,8 @@ def in_words(field: str, value: object) -> str:
         return format_words(value)
     if field == "method":
         return METHODS[str(value)]
+    if field in DEGREES:
+        return f"{value}-way {field} parallel"
     words = shown(field, value)
     return f"{words} {LABELS[field].lower()}" if words.isdigit() else words
 
@@ -64,7 +67,7 @@ def beside(reading: Any, found: list[dict[str, object]], pinned: list[Pinned], s
     items = ""
     for name, one, sentence in zip(names, pinned, said, strict=True):
         link = link_to(one.calculator, one.values, "Every field")
-        items += element("li", f"{element('strong', text(name))} {text(sentence)} {link}")
+        items += element("li", f"{element('strong', text(f'{name}:'))} {text(sentence)} {link}")
     shown_beside, _ = side_by_side(pinned, kept=True)
     table = shown_beside.replace(f'"{ROOT}', '"')  # from the first page
     return verdict_html(None, headline, "") + element("ul", items, class_="ask-sides") + table, headline
