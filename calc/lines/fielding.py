@@ -40,6 +40,7 @@ SHOWN = ("fits", "devices", "speed", "cost", "hardware", "limit")
 def take(reader: Reader, kind: str | None) -> None:
     """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
     training = kind in TRAINED
+    share_context(reader)
     take_layout(reader, kind)
     take_link(reader, kind)
     for amount in reader.amounts:
@@ -62,6 +63,23 @@ def take(reader: Reader, kind: str | None) -> None:
                 reader.chips.append(chip._replace(field="kv_cache"))
         elif chip.field in ALSO and not in_run(reader, chip, kind):
             reader.give_back(chip)
+
+
+def share_context(reader: Reader) -> None:
+    """Divide the context of a command of llama.cpp's server by its slots, each of which holds as much of it.
+
+    What `-c` says is of all slots together where `-np` says how many there are (llama.cpp, server README).
+    """
+    slots = next((amount for amount in reader.amounts if amount.field == "slots"), None)
+    if slots is None:
+        return
+    assert isinstance(slots.value, int)
+    for place, amount in enumerate(reader.amounts):
+        whole = amount.value
+        if amount.field == "context_tokens" and isinstance(whole, int) and slots.value:
+            reader.amounts[place] = amount._replace(value=whole // slots.value)
+        elif amount is slots:
+            reader.amounts[place] = amount._replace(field="sequences")
 
 
 def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:

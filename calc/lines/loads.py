@@ -61,6 +61,7 @@ LOADS: tuple[Rule, ...] = (
     ),
     # As llama.cpp's commands have them.
     ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),
+    ("slots", rf"(?<!\S)-np\s+{NUMBER}\b", plainly),
     ("prompt_tokens", rf"(?<!\S)-p\s+{COUNT}", tokens),
     ("output_tokens", rf"(?<!\S)-n\s+{COUNT}", tokens),
     ("context_tokens", rf"(?:序列长度|上下文(?:长度)?)\s*[:=：]?\s*{COUNT}", tokens),

@@ -231,6 +231,14 @@ def test_a_degree_without_a_number_is_of_all_devices() -> None:
     assert [side["scenario"]["parallelism"] for side in sides] == [{"tensor": 4}, {"tensor": 2, "pipeline": 2}]
 
 
+def test_slots_of_a_server_share_its_context() -> None:
+    """What `-c` says is of all slots of llama-server, which `-np` counts; without it one has all of it."""
+    command = "llama-server -m qwen3-32b-q4_k_m.gguf -c 32768{} on 2x3090"
+    shared, whole = (read(command.format(slots))["scenario"] for slots in (" -np 4", ""))
+    assert (shared["context_tokens"], shared["sequences"]) == (8192, 4)
+    assert whole["context_tokens"] == 32768 and "sequences" not in whole
+
+
 def test_flags_of_launchers_count_devices() -> None:
     """They may say a number that the line has already, and no other one."""
     assert read("torchrun --nproc_per_node 8 full finetune llama 8b fsdp h100")["scenario"]["accelerators"] == 8
