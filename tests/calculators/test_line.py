@@ -786,5 +786,5 @@ def test_what_is_pasted_is_sent_where_it_is_read(typed: str, calculator: str) ->
 def test_a_format_that_no_side_names_is_said_first() -> None:
     """What both hold in fewer bits than is published, is not said to fit without these."""
     status = answer_line("8xh100 vs 4xb200 for deepseek r1")["status"]
-    assert status.startswith("In AWQ, as no format is named: ")
-    assert not answer_line("8xh100 vs 4xb200 for llama 8b bf16")["status"].startswith("In ")
+    assert status.startswith("Both fit in AWQ. ")
+    assert answer_line("8xh100 vs 4xb200 for llama 8b bf16")["status"].startswith("Both fit. ")
