@@ -8,7 +8,7 @@ from calc.calculators.html import element, table, text
 from calc.calculators.sizes import size, size_gb
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Machine, Price
-from calc.lines.device_names import CURRENT
+from calc.lines.own_device import CURRENT
 from calc.units import GIB, show_dollars, show_gb, show_gib, show_number, show_times
 from macros.facts import device_link
 from macros.filtered import Bound, filtered, missing, sortable

@@ -7,7 +7,7 @@ from mkdocs.utils import get_relative_url
 
 from calc.calculators import render_calculator, render_comparison, render_presets
 from calc.calculators.html import element, table, text
-from calc.calculators.line import render_line
+from calc.calculators.line_field import render_line
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
 from macros.embedded import FOLDER

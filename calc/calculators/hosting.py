@@ -13,6 +13,14 @@ from calc.units import GIB, show_count, show_seconds
 TOPIC = "Host"
 DECIDE = ("model", "weights", "kv_cache", "kv_cache_v", "accelerator", "engine")  # which engine is the usual one
 MOST_LAYERS, MOST_CORES, MOST_GIB, MOST_WATTS = 1000, 1024, 100_000, 5000
+POWER_LIMIT = Amount(
+    "power_limit",
+    "Power limit of the GPU",
+    "In watts, where it is set below its own. Empty: its own.",
+    "",
+    least=1,
+    most=MOST_WATTS,
+)
 INPUTS = (
     Amount(
         "gpu_layers",
@@ -75,15 +83,7 @@ INPUTS = (
         "Such as 110 GiB, where the driver was told so. Empty: as much as it gives.",
         topic=TOPIC,
     ),
-    Amount(
-        "power_limit",
-        "Power limit of the GPU",
-        "In watts, where it is set below its own. Empty: its own.",
-        "",
-        least=1,
-        most=MOST_WATTS,
-        topic=TOPIC,
-    ),
+    POWER_LIMIT._replace(topic=TOPIC),
     Choice("pcie", "PCIe of the GPU", "The slot that it stands in.", "", kind="slots", empty="Its own", topic=TOPIC),
 )
 FIELDS = {field.name for field in INPUTS}

@@ -1,72 +1,32 @@
 """The answer to a question in one line: what was understood, and below it a calculator's or the planner's answer."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from calc.calculators import line_chips, several
-from calc.calculators.html import ROOT, element, escaped, text
+from calc.calculators.html import ROOT, element, text
 from calc.calculators.line_cases import Worked, answered, cases_of, names_no_device, worked
 from calc.calculators.line_link import every_field, link_to
+from calc.calculators.line_pasted import pasted
+from calc.calculators.line_refusals import problem, refused
 from calc.calculators.memory_bar import bars_html
 from calc.calculators.options import devices
-from calc.calculators.rendering import parts_html, unbroken, verdict_html
+from calc.calculators.rendering import parts_html, verdict_html
 from calc.calculators.side_by_side import Pinned
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
-from calc.catalog.other_kinds import other_kind
-from calc.errors import ScenarioError, listed
+from calc.errors import ScenarioError
 from calc.estimate import estimate
 from calc.lines.comparing import read_line
-from calc.lines.line import LONGEST
 from calc.lines.reading import OF_DEVICES
 from calc.lines.settling import ON_HOST
-from calc.lines.wording import FOR_A_PURPOSE, LAPTOP, NVLINK, POWER, TUNED
+from calc.lines.wording import NVLINK, POWER, TUNED
 from calc.performance.fabric import own_link, usual_link
 from calc.planner.steps import Steps, finished
 from calc.units import show_count, show_dollars, show_number
 
 Answer = tuple[str, str]  # HTML, and the same in a sentence
 Settled = tuple[str, str, dict[str, object]]  # and what was settled
-ASK_FOR = {"model": "Which model?", "accelerator": "On which GPU?"}
-ASK_FOR_CHIP = "Which chip has the Mac, and how much memory?"
-ASK_FOR_LAPTOP = "Which GPU has the laptop, or how much memory if it has none?"
 PLAIN_RUN = "That is a plain run: what {} takes beside it, a second model or answers that it writes, is not in it."
-NO_QUESTION = "Say what you have and what you want: a model, a GPU, or both."
-
-
-PLACEHOLDER = "llama 3.3 70b q4 on 2x3090, 32k, 5 users"
-ASKED = "What do you have, and what do you want?"
-IDLE = "Press Enter: the answer is computed in your browser."
-WITHOUT_SCRIPTS = "Without scripts this page answers the examples; the calculators show their worked ones."
-
-
-def render_line(examples: Sequence[str]) -> str:
-    """Return the field for a question in one line, with examples and their finished answers in a sentence each."""
-    field = element(
-        "input",
-        id="ask-line",
-        name="ask",
-        type="text",
-        autocomplete="off",
-        autocapitalize="off",
-        spellcheck="false",
-        enterkeyhint="go",
-        maxlength=LONGEST,
-        placeholder=PLACEHOLDER,
-    )
-    asked = element("div", field + element("button", "Ask", type="submit"), class_="ask-field")
-    form = element("form", element("label", ASKED, for_="ask-line") + asked, method="get")
-    live = element("p", IDLE, class_="calc-runtime") + element("p", "", class_="calc-status", role="status")
-    live += element("noscript", element("p", WITHOUT_SCRIPTS))
-    result = element("div", "", class_="ask-result", hidden=True)
-    listed = element("ul", "".join(map(example, examples)), class_="ask-examples", aria_label="Examples")
-    return element("div", element("gpu-question", form + live + result + listed), class_="ask calc")
-
-
-def example(line: str) -> str:
-    """Return an example as a link that asks it, with its answer in a sentence."""
-    link = element("a", text(line), href=f"?ask={escaped(line)}")
-    return element("li", f"{link} {element('span', unbroken(answer_line(line)['status']))}")
 
 
 def answer_line(typed: str) -> dict[str, Any]:
@@ -79,6 +39,8 @@ def answer_line(typed: str) -> dict[str, Any]:
 
 def answering_line(typed: str) -> Steps[dict[str, Any]]:
     """Look for the same, a way that the planner tries a step."""
+    if taken := pasted(str(typed)):
+        return {"ok": True, "html": element("div", taken[0], class_="ask-answer"), "status": taken[1]}
     reading: Any = read_line(typed)
     found: dict[str, object] = {}
     try:
@@ -273,40 +235,3 @@ def memory_alone(report: Any) -> Answer:
     rest = f"{report['model']['name']}; four of five such runs lie from {size_gib(low)} to {size_gib(high)}."
     verdict = verdict_html(None, f"It takes {size}:", rest)
     return verdict + bars_html(report) + parts_html(report), f"It takes {size}: {rest}"
-
-
-def refused(reading: Any) -> Answer:
-    """Return what a line lacks to be a question."""
-    if said := others(reading):
-        return verdict_html(None, "No answer:", " ".join(said)), " ".join(said)
-    asked = ASK_FOR[reading["missing"][0]] if len(reading["missing"]) == 1 else NO_QUESTION
-    laptop = reading["missing"] == ["accelerator"] and LAPTOP.search(reading["line"].lower())
-    if "accelerator" in reading["choices"]:
-        asked = ASK_FOR_CHIP
-    elif laptop:
-        asked = ASK_FOR_LAPTOP
-    said, unknown, family = [asked], [], next(line_chips.named_families(reading), None)
-    for part in reading["unread"]:
-        name, plain = f"“{part['text']}”", part["text"].lower()
-        if not any(map(str.isalpha, plain)) or FOR_A_PURPOSE.fullmatch(plain) or (laptop and LAPTOP.fullmatch(plain)):
-            continue  # no name, but a number or what is said beside one
-        found = reading["choices"].get("model") if part == family else None
-        if models := found or catalog().model_names.of_family(plain):
-            said.append(f"Of {name} the guide has {listed(catalog().model(model).name for model in models)}.")
-        elif not plain[0].isdigit():
-            unknown.append(name)
-    if unknown:
-        said.append(f"The guide knows nothing by the name of {', '.join(unknown)}.")
-    return verdict_html(None, "No answer yet:", " ".join(said)), " ".join(said)
-
-
-def others(reading: Any) -> list[str]:
-    """Return what the models are that a line names and that are of no kind that the guide models, a sentence each."""
-    found = ((part["text"], other_kind(part["text"].replace(" ", "-"))) for part in reading["unread"])
-    return [f"“{name}” {kind}: the guide models none of that kind." for name, kind in found if kind]
-
-
-def problem(error: ScenarioError) -> Answer:
-    """Return what is wrong with a scenario."""
-    said = f"{error.field}: {error.message}"
-    return verdict_html(None, "This cannot be answered:", said), said

@@ -8,7 +8,7 @@ from calc.calculators.asked import format_words
 from calc.calculators.html import element, text
 from calc.catalog import catalog
 from calc.lines.line import MONEY
-from calc.units import DAY_S, show_count, show_seconds
+from calc.units import DAY_S, show_count, show_large_count, show_seconds
 
 Option = tuple[str, str]  # words to put into the line, and what they are called
 MOST_OTHERS = 12
@@ -30,6 +30,7 @@ LABELS = {
     "sequences": "At once",
     "concurrency": "Kept in it",
     "engine": "Engine",
+    "engine_version": "Version",
     "method": "Method",
     "framework": "Framework",
     "precision": "Precision",
@@ -56,6 +57,7 @@ LABELS = {
     "tensor": "Tensor parallel",
     "pipeline": "Pipeline stages",
     "data": "Data parallel",
+    "expert": "Expert parallel",
     "bits_per_weight": "Bits per weight",
     "adapters": "Adapters",
     "speculation": "Drafted by",
@@ -101,6 +103,7 @@ IN_WORDS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("rents", "owns", "buys"), lambda _: "yes"),
     "supply_w": lambda value: f"{show_count(value)} W",
     "power_limit": lambda value: f"{value:g} W",
+    "tokens_per_s_each": lambda value: f"{value:g} tokens/s",
     "tpot_s": show_seconds,
     "ttft_s": show_seconds,
     "text_only": lambda _: "text only",
@@ -202,6 +205,8 @@ def shown(field: str, value: object) -> str:
         return str(catalog().entries(NAMED[field])[str(value)]["name"])
     if field == "weights":
         return " or ".join(map(format_words, value)) if isinstance(value, list) else format_words(value)
+    if field == "training_tokens" and isinstance(value, int):
+        return f"{show_large_count(value)} tokens"
     if field.endswith("_tokens") and isinstance(value, int):
         return f"{show_count(value)} tokens"
     if field in IN_WORDS:

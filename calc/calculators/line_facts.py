@@ -9,7 +9,7 @@ from calc.calculators.rendering import verdict_html
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Price
-from calc.lines.device_names import NEAR
+from calc.lines.own_device import NEAR
 from calc.lines.wording import BEST, RENT_OR_BUY
 from calc.planning.cost import newest_electricity, purchase_today, rents
 from calc.planning.ownership import energy_cost, site_kwh

@@ -9,6 +9,7 @@ from calc.calculators.line_chips import LABELS, shown
 from calc.calculators.line_link import link_to
 from calc.calculators.rendering import verdict_html
 from calc.calculators.side_by_side import Pinned, side_by_side
+from calc.lines.layout import DEGREES
 from calc.units import show_number
 
 ALIKE = 1.05  # times as fast: less is no difference that an estimate tells apart
@@ -48,6 +49,8 @@ def in_words(field: str, value: object) -> str:
         return format_words(value)
     if field == "method":
         return METHODS[str(value)]
+    if field in DEGREES:
+        return f"{value}-way {field} parallel"
     words = shown(field, value)
     return f"{words} {LABELS[field].lower()}" if words.isdigit() else words
 
@@ -55,13 +58,16 @@ def in_words(field: str, value: object) -> str:
 def beside(reading: Any, found: list[dict[str, object]], pinned: list[Pinned], said: list[str]) -> Answer:
     """Return the answers of forms side by side: which is better, each one's sentence with its form, and a table."""
     names = labels(reading, found)
-    headline = decided(names, [one.report for one in pinned], cost=reading["sides"][0]["asks"] == "cost")
+    formats = {str(one.get("weights")) for one in found}
+    within = f" in {format_words(formats.pop())}" if len(formats) == 1 and "weights" in found[0] else ""
+    cost = reading["sides"][0]["asks"] == "cost"
+    headline = decided(names, [one.report for one in pinned], cost=cost, within=within)
     if reading["sides"][0]["asks"] != "devices" and all("accelerators" in one for one in found):
         headline = f"None holds it alone; compared are as many of each as do. {headline}"
     items = ""
     for name, one, sentence in zip(names, pinned, said, strict=True):
         link = link_to(one.calculator, one.values, "Every field")
-        items += element("li", f"{element('strong', text(name))} {text(sentence)} {link}")
+        items += element("li", f"{element('strong', text(f'{name}:'))} {text(sentence)} {link}")
     shown_beside, _ = side_by_side(pinned, kept=True)
     table = shown_beside.replace(f'"{ROOT}', '"')  # from the first page
     return verdict_html(None, headline, "") + element("ul", items, class_="ask-sides") + table, headline
@@ -76,16 +82,19 @@ def one_by_one(reading: Any, answers: list[Answer]) -> Answer:
     return html, " ".join(said)
 
 
-def decided(names: list[str], reports: list[Report], *, cost: bool) -> str:
-    """Return which of several cases fits, and of those that do which is faster, or writes for less."""
+def decided(names: list[str], reports: list[Report], *, cost: bool, within: str) -> str:
+    """Return which of several cases fits, and of those that do which is faster, or writes for less.
+
+    `within` says which number format that is in, where the line names none and all have the same.
+    """
     fitting = [place for place, report in enumerate(reports) if fits(report)]
     if not fitting:
-        return f"None of them fits: {', '.join(names)}."
+        return f"None of them fits{within}: {', '.join(names)}."
     left = [name for place, name in enumerate(names) if place not in fitting]
-    lead = f"Only {names[fitting[0]]} fits." if len(fitting) == 1 else ""
+    lead = f"Only {names[fitting[0]]} fits{within}." if len(fitting) == 1 else ""
     if len(fitting) > 1:
-        alone = f"{' and '.join(left)} {'does' if len(left) == 1 else 'do'} not fit." if left else ""
-        lead = alone or ("Both fit." if len(names) == 2 else "All fit.")
+        alone = f"{' and '.join(left)} {'does' if len(left) == 1 else 'do'} not fit{within}." if left else ""
+        lead = alone or f"{'Both' if len(names) == 2 else 'All'} fit{within}."
     rest = better([names[place] for place in fitting], [reports[place] for place in fitting], cost=cost)
     return f"{lead} {rest}".strip()
 

@@ -122,8 +122,11 @@ def tight(option: Any) -> str:
 
 
 def found_first(option: Any, headline: str, rest: str) -> Verdict:
-    """Return the verdict on what was found, with the first option's doubt."""
-    return surely(option["chance"]), headline, f"{rest} {tight(option)}".strip()
+    """Return the verdict on what was found, with the first option's doubt, and what a reader has to make for it."""
+    made = ""
+    if (option["weights_from"] or {}).get("way") == "reader":
+        made = f"Nobody is known to publish it in {format_of(option['scenario'])}: that is to be found or made."
+    return surely(option["chance"]), headline, " ".join(filter(None, (rest, tight(option), made)))
 
 
 def drawn(option: Any) -> str:

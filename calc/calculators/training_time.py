@@ -3,6 +3,7 @@
 from calc.calculators.asked import run_words
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.engines import devices, division
+from calc.calculators.hosting import POWER_LIMIT
 from calc.calculators.inputs import Choice, Number, Report
 from calc.calculators.rendering import (
     Verdict,
@@ -71,6 +72,7 @@ INPUTS = (
     SEQUENCE._replace(default="8192"),
     TOKENS._replace(default="1,000,000,000,000"),
     NETWORK,
+    POWER_LIMIT,
     PRICE,
     ELECTRICITY,
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 from calc.calculators import fine_tune, measured_answer
 from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.hosting import POWER_LIMIT
 from calc.calculators.inputs import Input, Report, Values
 from calc.calculators.measured_inputs import (
     measured_fields,
@@ -18,7 +19,7 @@ from calc.calculators.rendering import spoken
 from calc.measured_run.terms import TRAINED
 from calc.measured_run.training_run import TrainingRun, training_figures
 
-INPUTS: tuple[Input, ...] = (*fine_tune.INPUTS, *measured_inputs(TRAINED))
+INPUTS: tuple[Input, ...] = (*fine_tune.INPUTS, POWER_LIMIT, *measured_inputs(TRAINED))
 NAMES = {field.name for field in INPUTS}
 PRESETS = (
     Preset("Nothing measured yet: Llama 3.1 8B with QLoRA on an RTX 4090", {}),

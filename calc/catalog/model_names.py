@@ -33,7 +33,7 @@ WRITES = "ForCausalLM"  # the end of the classes' names, as configs have them
 MADE_OF = frozenset(
     ("distill", "coder", "code", "math", "vision", "vl", "audio", "omni", "embedding", "reranker", "reward", "guard")
 )
-COUNT = re.compile(r"\d*x?")
+COUNT = re.compile(r"[\d.,]*[kx]?[^\w\s]?")
 IGNORED = frozenset(["instruct", "chat", "it", "base", "the", "model", "hf", "latest", "gguf"])
 
 
@@ -200,7 +200,7 @@ class ModelNames:
         """Return the models with the words of a name, which may say no size, newest first: those of a family.
 
         What is made of another model, or for one use, is left out unless it is said. Where none has all words, the
-        first one that names a family counts: moe mistral. A count is no name: 2x.
+        first one that names a family counts: moe mistral. A count or a sum is no name: 2x, 3k€.
         """
         asked = frozenset() if COUNT.fullmatch(name) else words_of(name)
         names = {entry_id: words_of(str(entry.get("name"))) for entry_id, entry in self.entries.items()}

@@ -31,6 +31,7 @@ OF_A_RUN = {
     "sequences": "micro_batch",
 }  # what the most of something is where one trains
 FOR_MODEL_NAMES = re.compile(r"\b(?:models?|llms?)\b")
+BENCHES = re.compile(r"\bllama-bench\b")  # an engine's program that times it
 MONEY = ("price", "price_per_month", "price_per_hour")
 
 
@@ -55,6 +56,7 @@ def asks(reader: Reader) -> str | None:
         return None
     asked = ["speed" if want.value == THROUGHPUT else str(want.value) for want in reader.wants]
     wants = asked + ["speed" for amount in reader.amounts if amount.field in (*TIMES, "prefix_hit_rate")]
+    wants += ["speed"] if reader.value("engine") and BENCHES.search(reader.line.small) else []
     if trains(reader):
         return asks_to_train(reader, wants)
     model, device = reader.value("model"), reader.value("accelerator") or reader.alone
@@ -91,7 +93,7 @@ def asks_of_devices(reader: Reader) -> str | None:
 def asks_to_train(reader: Reader, wants: list[str]) -> str:
     """Return the kind of question of a line about training."""
     timely = any(amount.field == "days" for amount in reader.amounts)
-    cheap = not reader.value("accelerator") and ("cost" in wants or CHEAPEST.search(reader.line.small))
+    cheap = "cost" in wants or (not reader.value("accelerator") and CHEAPEST.search(reader.line.small))
     if reader.value("accelerators") is None and (timely or cheap):
         return needing(reader, "deadline")
     if reader.value("model") and any(amount.field == "of" for amount in reader.amounts):

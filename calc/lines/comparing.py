@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from calc.catalog.model_names import SIZE
+from calc.lines.layout import DEGREES
 from calc.lines.line import GLUED
+from calc.lines.parts import DIVIDED
 from calc.lines.reading import read_single
 
 MOST = 4  # lines that stand side by side
@@ -28,6 +30,9 @@ BEFORE = re.compile(
     rf"(?<![\w.])(?:[\d.]+(?:[bkm]|{MEMORY})?|{SIZES})\s*$"
 )  # a number or a size, whose words stand only once: 2 vs 4 H100
 BEHIND = re.compile(rf"\s*([\d.]+(?:[bkm]|{MEMORY})?|{SIZES})(?![\w.])")
+ONE_WAY = rf"-{{0,2}}\b(?:{'|'.join(words for _, words in DIVIDED)})(?:\s*(?:[=:]|of)?\s*\d+)?\b"  # to divide a model
+WAYS = rf"(?:{ONE_WAY}[\s,+x]*)+"
+WAY_BEFORE, WAY_BEHIND = re.compile(rf"{WAYS}$"), re.compile(rf"\s*({WAYS})")
 SIZED = re.compile(rf"\s*(?:{SIZE.pattern}|\d+{MEMORY}|{SIZES})(?![\w.])")
 IN_SERVING = {
     "precision": "weights",
@@ -37,7 +42,7 @@ IN_SERVING = {
     "micro_batch": "sequences",
 }  # what a part is of training alone where the word for it stands on its side
 COUNTED = "accelerators"
-OF_ONE_SIDE = {COUNTED, "other_accelerator", "other_accelerators"}  # which may be said of one side alone
+OF_ONE_SIDE = {COUNTED, "other_accelerator", "other_accelerators", *DEGREES}  # which may be said of one side alone
 Reading = dict[str, Any]
 
 
@@ -107,7 +112,9 @@ def pairs(text: str, word: Span) -> Iterator[Pair]:
     """Iterate over what may stand for each other on both sides of a word: names of the same kinds, or numbers."""
     start, end = word
     before, behind = read_single(text[:start]), read_single(text[end:])
-    numbers = numbers_at(text, word)
+    if ways := written_at(text, word, WAY_BEFORE, WAY_BEHIND):  # tp2 vs pp2
+        yield ways
+    numbers = written_at(text, word, BEFORE, BEHIND)
     if numbers and SIZED.match(text.lower(), end):  # llama 3.1 8b vs 70b
         yield numbers
     for last in range(1, len(before["chips"]) + 1):
@@ -153,10 +160,10 @@ def apart(text: str, word: Span, before: Reading, behind: Reading) -> Iterator[P
             yield either(text, word, left, right)
 
 
-def numbers_at(text: str, word: Span) -> Pair | None:
-    """Return the numbers that stand directly before and behind a word, None where there are none."""
+def written_at(text: str, word: Span, first: re.Pattern[str], second: re.Pattern[str]) -> Pair | None:
+    """Return what is written directly before and behind a word, as patterns have it; None where either is missing."""
     small = GLUED.sub(lambda count: f"{count[1]} ", text.lower())
-    before, behind = BEFORE.search(small[: word[0]]), BEHIND.match(small, word[1])
+    before, behind = first.search(small[: word[0]]), second.match(small, word[1])
     if not before or not behind:
         return None
     return Pair(blanked(text, word[0], behind.end(1)), blanked(text, before.start(), behind.start(1)))

@@ -1,17 +1,14 @@
-"""The devices in a line: cards, chips, machines and slices of them, by their names or their memory, and how many."""
+"""The devices in a line: cards, chips, machines and slices of them, by their names, and how many."""
 
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from math import inf
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.catalog.market_names import FORM, SAID_BESIDE, Reading
 from calc.lines.line import Line, Piece
 from calc.lines.parts import SPELT
-from calc.planning.cost import newest_purchase
-from calc.units import GIB
 
 MOST_WORDS = 9  # of a name
 FEW_WORDS = 3  # of a name that is not known whole
@@ -42,10 +39,6 @@ TIMES = re.compile(r"x\d{1,2}")  # a count behind a name
 BARE_VERSION = re.compile(r"v\d")
 SLICE = re.compile(r"-(\d{1,4})(?![\w.])")
 MOST_DEVICES, MOST_TRAINED_ON = 2048, 200_000  # that a line counts; more are tokens, where nothing is trained
-NEAR = 0.03  # sizes of cards that agree
-CURRENT = ("sold", "rented")
-ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
-CARRIED = ("macbook", "mbp", "mba")
 
 
 class Name(NamedTuple):
@@ -251,7 +244,7 @@ class DeviceNames:
             number = re.fullmatch(r"(\d{1,6})[x×]?", piece.text.replace(",", ""))
             if number and int(number[1]) > (MOST_TRAINED_ON if "train" in line.small else MOST_DEVICES):
                 break
-            if number or piece.text in NUMBERS:
+            if (number and int(number[1])) or piece.text in NUMBERS:
                 line.claim(piece.start, end)
                 return Count(piece.start, end, int(number[1]) if number else NUMBERS[piece.text])
             if piece.text not in BETWEEN | COMPUTERS or skipped == FEW_WORDS:
@@ -266,40 +259,3 @@ class DeviceNames:
             line.claim(window[-1].end, last.end)
             return Count(window[-1].end, last.end, int(behind[1]))
         return None
-
-    def of_memory(self, size_gib: float, *, apple: str, laptop: bool) -> Name | None:
-        """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest.
-
-        `apple` are the words for a Mac, empty for a card: chips first that a Mac Studio or a Mac mini has.
-        """
-        inside = {
-            machine.accelerator
-            for machine in self.catalog.machines()
-            if " " in apple and machine.name.lower().startswith(apple.removesuffix("s"))
-        }
-        segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
-        found = [
-            device
-            for device in self.catalog.accelerators()
-            if device.segment in segments
-            and (not apple or device.vendor == "Apple")
-            and not (apple.startswith(CARRIED) and ULTRA in device.name)
-            and (device.text("form") == "laptop") == laptop
-            and abs((device.quantity("memory") or 0) / GIB - size_gib) < NEAR * size_gib
-        ]
-        ranked = sorted(
-            found,
-            key=lambda device: (
-                device.id not in inside,
-                device.vendor != "NVIDIA",
-                device.availability not in CURRENT,
-                segments.index(device.segment),
-                price.each if (price := newest_purchase(self.catalog, device)) else inf,
-                device.quantity("bandwidth") or 0,
-            ),
-        )
-        return (
-            Name(0, 0, "accelerators", id=ranked[0].id, others=tuple(device.id for device in ranked[1:]))
-            if ranked
-            else None
-        )

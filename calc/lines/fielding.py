@@ -15,6 +15,7 @@ INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "b
 TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "samples", "epochs")
 RUN = ("fits", "speed", "cost")  # questions of one scenario of inference
 LONGEST_CONTEXT = 10 * 2**20  # tokens, of any model: more are of a job
+LIMIT = "power_limit"
 # The questions that have a field for what only some have one for: what a plan is asked to keep, or how a model runs.
 TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
@@ -26,7 +27,7 @@ TAKEN_BY = (
         "offload": ("training", "trained_on", "duration", "longest"),
         "prefix_hit_rate": ("speed", "cost"),
         "pcie": (*RUN, "limit"),
-        "power_limit": (*RUN, "power", "duration"),
+        LIMIT: (*RUN, "power", "duration"),
     }
 )
 # Words that say nothing where the line names what they are about.
@@ -39,6 +40,7 @@ SHOWN = ("fits", "devices", "speed", "cost", "hardware", "limit")
 def take(reader: Reader, kind: str | None) -> None:
     """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
     training = kind in TRAINED
+    share_context(reader)
     take_layout(reader, kind)
     take_link(reader, kind)
     for amount in reader.amounts:
@@ -50,7 +52,7 @@ def take(reader: Reader, kind: str | None) -> None:
         elif field and reader.value(field) is None:
             reader.add(amount, field, value)
     for chip in list(reader.chips):
-        if (chip.field in ("weights", "kv_cache", "engine") and training) or (
+        if (chip.field in ("weights", "kv_cache", "engine", "engine_version") and training) or (
             chip.field == "framework" and not training
         ):
             retake(reader, chip)
@@ -61,6 +63,23 @@ def take(reader: Reader, kind: str | None) -> None:
                 reader.chips.append(chip._replace(field="kv_cache"))
         elif chip.field in ALSO and not in_run(reader, chip, kind):
             reader.give_back(chip)
+
+
+def share_context(reader: Reader) -> None:
+    """Divide the context of a command of llama.cpp's server by its slots, each of which holds as much of it.
+
+    What `-c` says is of all slots together where `-np` says how many there are (llama.cpp, server README).
+    """
+    slots = next((amount for amount in reader.amounts if amount.field == "slots"), None)
+    if slots is None:
+        return
+    assert isinstance(slots.value, int)
+    for place, amount in enumerate(reader.amounts):
+        whole = amount.value
+        if amount.field == "context_tokens" and isinstance(whole, int) and slots.value:
+            reader.amounts[place] = amount._replace(value=whole // slots.value)
+        elif amount is slots:
+            reader.amounts[place] = amount._replace(field="sequences")
 
 
 def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:
@@ -103,11 +122,21 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
         return (field if kind == "hardware" and reader.value("accelerator") is None else None), value
     if field in TAKEN_BY:
         return (field if kind in TAKEN_BY[field] and not (kind == "speed" and apart(reader, field)) else ""), value
+    if field == "watts":
+        return (LIMIT if draws(reader, value) and kind in TAKEN_BY[LIMIT] else ""), value
     if field in BESIDE:
         return (None if any(reader.value(name) for name in BESIDE[field]) else ""), None
     if field in ("text_only", "videos"):
         return shown(reader, field, value, kind)
     return trained(reader, field, value) if kind in TRAINED else served(reader, field, value)
+
+
+def draws(reader: Reader, watts: object) -> bool:
+    """Return whether a card draws so many watts, which then limit it: more are those of a supply."""
+    device = reader.value("accelerator")
+    most = reader.facts.accelerator(str(device)).quantity("power") if device else None
+    assert isinstance(watts, int)
+    return most is not None and watts <= most
 
 
 def apart(reader: Reader, field: str) -> bool:

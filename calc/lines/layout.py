@@ -2,7 +2,7 @@
 
 import math
 
-from calc.lines.parts import DIVIDED
+from calc.lines.parts import DIVIDED, EVERY
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Reader
 from calc.lines.wording import DRAWS, NVLINK, POWER
@@ -23,13 +23,14 @@ def take_layout(reader: Reader, kind: str | None) -> None:
     if not amounts:
         return
     count = reader.count("accelerators")
-    made = math.prod(degree(amount) for field, amount in amounts.items() if field != EXPERTS)
-    shared = (count or made) % degree(amounts[EXPERTS]) == 0 if EXPERTS in amounts else True
-    if count is None and list(amounts) == ["tensor"]:
+    degrees = degrees_of(amounts, count)
+    made = ranks(degrees)
+    shared = (count or made) % degrees[EXPERTS] == 0 if degrees.get(EXPERTS) else EXPERTS not in amounts
+    if count is None and list(amounts) == ["tensor"] and made:
         reader.add(amounts["tensor"], "accelerators", made)
     elif kind in LAID_OUT and made and shared and (count is None or count % made == 0):
         for field, amount in amounts.items():
-            reader.add(amount, field, amount.value)
+            reader.add(amount, field, degrees[field])
         if count is None:
             reader.taken["accelerators"] = made
         elif count > made:
@@ -49,6 +50,21 @@ def take_link(reader: Reader, kind: str | None) -> None:
     for words in (*((NVLINK,) if linked else ()), *((DRAWS,) if asked else ())) if kind in LINKED else ():
         for match in reader.line.found(words):
             reader.line.claim(*match.span())
+
+
+def degrees_of(amounts: dict[str, Quantity], count: int | None) -> dict[str, int]:
+    """Return the degrees of amounts; one without a number is of all devices that the others leave, 0 where none are."""
+    found = {field: degree(amount) for field, amount in amounts.items()}
+    for field in [field for field, value in found.items() if value == EVERY]:
+        rest = {name: value for name, value in found.items() if name != field}
+        of_experts = (count or ranks(rest)) // rest.get("pipeline", 1)
+        found[field] = of_experts if field == EXPERTS else (count or 0) // max(ranks(rest), 1)
+    return found
+
+
+def ranks(degrees: dict[str, int]) -> int:
+    """Return the devices that degrees make: the ranks of experts are those of the other ones."""
+    return math.prod(value for field, value in degrees.items() if field != EXPERTS)
 
 
 def degree(amount: Quantity) -> int:

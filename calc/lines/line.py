@@ -22,28 +22,29 @@ ATOM = re.compile(
 )
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
-a able about actually add adding advice after against ai all also am amd an and any any1 anybody anyone anything apple
-approximately are around as at attempted average avg be been best better between big bigger biggest both bought budget
-build but buy buying by calculator can can't card cards case cheap cheaper cheapest chip choose choosing company
-compare compared comparing comparison considering continue continued could cpu cuda current currently decent decide
-deploy deployed deploying dgx difference different do doable does doing don't during each enough error errors estimate
-every everyone everything exact exactly example expect expected extremely fastest feasible fine fit fits fitting folks
-for from full gaming get gets getting give given gives go goes gonna good got gpu gpus graphics guys had handle happen
-hardware has have having hello help here hey hf hgx hi hold home host hosted hosting how i i'd i'm if in inch
-incredibly inference instance instruct intel into is issue issues it it's its just kind kinds know language largest
-least less let like llm llms load loading local locally lol long looking lying machine machine's machines mainly make
-many max maximum may me mem memory meta might min mine minimum ml modded model models more most mostly much my
-necessary need needed needs new nice normal number nvidia of office offline ok old on one one's only oom or other our
-out overall overkill own param parameter parameters params pc people per perhaps plan planning please pls plz possible
-prefer pro purchase quant quantisation quantization quantized quants question quick ram rather re really reason
-recommend recommended reduce reducing req reqs require required requirement requirements requires resource resources
-result results rig rigs roughly run running runs ryzen same say see self serve served server serving set setup should
-single size small smallest smoothly so some someone something spare spec specs spend still streams sufficient suffice
-suggest suggestion suggestions supervised support supported supports sure system take takes tell tesla than thanks that
-the their them then there these they think thinking this those through thx tia time times tldr to together token tokens
-too total tried try trying two under up us usable usage use used useful user using value version very via vram wait
-wanna want wanted was way we weights well were what what's whats when where whether which while who will with wondering
-work working works workstation worth would write writing yes you your
+a able about across actually add adding advice after against ai all also am amd an and any any1 anybody anyone anything
+apple approximately are around as at attempted average avg be been best better between big bigger biggest both bought
+box budget build but buy buying by calculator can can't card cards case cheap cheaper cheapest chip choose choosing
+company compare compared comparing comparison considering continue continued could cpu cuda current currently decent
+decide deploy deployed deploying dgx difference different do doable docker does doing don't during each enough error
+errors estimate every everyone everything exact exactly example expect expected extremely fastest feasible fine fit
+fits fitting folks for from full gaming geforce generate get gets getting give given gives go goes gonna good got gpu
+gpus graphics guys had handle happen hardware has have having hello help here hey hf hgx hi hold home host hosted
+hosting how huawei i i'd i'm if im in inch incredibly inference instance instruct intel into is issue issues it it's
+its json just kind kinds know language largest launch launch_server least less let like llm llms load loading local
+locally lol long looking lying machine machine's machines mainly make many max maximum may me mem memory meta might min
+mine minimum ml modded model models more most mostly much my necessary need needed needs new nice normal number nvidia
+of office offline ok old on one one's only oom or other our out overall overkill own param parameter parameters params
+path pc people per perhaps plan planning please pls plz podman possible prefer pro purchase py python python3 quant
+quantisation quantization quantized quants question quick radeon ram rather re really reason recommend recommended
+reduce reducing req reqs require required requirement requirements requires resource resources result results rig rigs
+roughly run running runs ryzen same say see self serve served server serving set setup should single size small
+smallest smoothly so some someone something spare spec specs spend still streams suffice sufficient suggest suggestion
+suggestions supervised support supported supports sure system take takes tell tesla than thanks that the their them
+then there these they think thinking this those through thx tia time times tldr to together token tokens too torchrun
+total tried try trying two under up us usable usage use used useful user using value version very via vram wait wanna
+want wanted was way we weights well were what what's whats when where whether which while who will with wondering work
+working works workstation worth would write writing yes you your
 """
 # The same in German, Spanish, French and Portuguese, and the signs of Chinese.
 FOREIGN_WORDS = """
@@ -138,10 +139,11 @@ class Line:
                 yield match
 
     def pieces(self) -> list[Piece]:
-        """Return the words and signs that nobody has claimed, counts apart from the names that they stand close to."""
+        """Return the words and signs, or what of them nobody has claimed; counts stand apart from their names."""
         spaced = GLUED.sub(lambda match: f"{match[1]}\0", self.small)
-        found = (Piece(*match.span(), text=BILLIONS.sub(letter, match[0])) for match in ATOM.finditer(spaced))
-        return [piece for piece in found if piece.text != "\0" and self.free(piece.start, piece.end)]
+        rest = "".join("\0" if taken else sign for sign, taken in zip(spaced, self.taken, strict=True))
+        found = (Piece(*match.span(), text=BILLIONS.sub(letter, match[0])) for match in ATOM.finditer(rest))
+        return [piece for piece in found if piece.text != "\0"]
 
     def unread(self) -> list[Piece]:
         """Return the words that nobody has claimed and that may mean something, neighbours together."""

@@ -16,8 +16,10 @@ from calc.lines.parts import (
     NO_NAME,
     NO_PEOPLE,
     NUMBER,
+    OF_ANSWERS,
     OF_CONTEXT,
     OF_PEOPLE,
+    OF_PROMPTS,
     OF_REQUESTS,
     OF_SAMPLES,
     PEOPLE,
@@ -29,13 +31,13 @@ LOADS: tuple[Rule, ...] = (
     # Lengths.
     (
         "prompt_tokens",
-        rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:system\s+)?(?:prompts?|inputs?)\b(?!\s+of\s+\d)(?:\s*tokens?)?",
+        rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:system\s+)?{OF_PROMPTS}\b(?!\s+of\s+\d)(?:\s*tokens?)?",
         tokens,
     ),
-    ("prompt_tokens", rf"\b(?:prompts?|inputs?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
+    ("prompt_tokens", rf"\b{OF_PROMPTS}(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
     (
         "output_tokens",
-        rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?(?:outputs?|answers?|responses?|completions?)\b(?:\s*tokens?)?",
+        rf"\b{COUNT}\s*(?:tokens?\s*)?(?:of\s+)?{OF_ANSWERS}\b(?:\s*tokens?)?",
         tokens,
     ),
     (
@@ -44,7 +46,7 @@ LOADS: tuple[Rule, ...] = (
         tokens,
     ),
     ("output_tokens", rf"\b{COUNT}\s*(?:tok(?:en)?s?\s*)?out\b", tokens),
-    ("output_tokens", rf"\b(?:outputs?|answers?|responses?)(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
+    ("output_tokens", rf"\b{OF_ANSWERS}(?:\s*(?:length|tokens?|of|=|:))*\s*{COUNT}", tokens),
     # As benchmarks of servers have them: 8k/1k, 2k/200, isl 1024 osl 512.
     ("prompt_tokens", rf"(?<![\w./]){NUMBER}\s?(k)(?=\s?/\s?\d+\s?k?\b(?!\s?/|\s*{CONTEXT}))", tokens),
     ("output_tokens", rf"(?<=k)\s?/\s?{NUMBER}\s?(k)?\b(?!\s?/|\s*{CONTEXT})(?:\s*tokens?\b)?", tokens),
@@ -57,7 +59,11 @@ LOADS: tuple[Rule, ...] = (
         rf"\b(?!{NAME_OF_CARD}){COUNT}[-\s]*(?:tokens?[-\s]+)?(?:of\s+)?{CONTEXT}\b(?:\s*(?:window|length|size))?",
         tokens,
     ),
-    ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),  # as llama.cpp's commands have it
+    # As llama.cpp's commands have them.
+    ("context_tokens", rf"(?<!\S)-c\s+{COUNT}", tokens),
+    ("slots", rf"(?<!\S)-np\s+{NUMBER}\b", plainly),
+    ("prompt_tokens", rf"(?<!\S)-p\s+{COUNT}", tokens),
+    ("output_tokens", rf"(?<!\S)-n\s+{COUNT}", tokens),
     ("context_tokens", rf"(?:序列长度|上下文(?:长度)?)\s*[:=：]?\s*{COUNT}", tokens),
     ("context_tokens", rf"\b{COUNT}\s*(?:的)?上下文(?:长度)?", tokens),
     (
@@ -88,7 +94,12 @@ LOADS: tuple[Rule, ...] = (
         rf"\b(?:concurren(?:cy|t)|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*(?!{NAME_OF_CARD}){NUMBER}\b",
         plainly,
     ),
-    ("sequence_slots", rf"-{{0,2}}\bmax[-_ ]num[-_ ]seqs\s*[=:]?\s*{NUMBER}\b", plainly),
+    ("sequences", rf"\bollama_num_parallel\s*=\s*{NUMBER}\b", plainly),
+    (
+        "sequence_slots",
+        rf"-{{0,2}}\b(?:max[-_ ]num[-_ ]seqs|max[-_]batch[-_]size|max[-_]running[-_]requests)\s*[=:]?\s*{NUMBER}\b",
+        plainly,
+    ),
     ("sequences", rf"\b{NUMBER}\s*(?:concurrency|at a time)\b", plainly),
     (
         "batch",

@@ -55,7 +55,7 @@ BEHIND = re.compile(r"\s*([a-z]*)")
 NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 # A number at the end of a name is a version: where the catalogue's name ends before it, it is of another model.
 LATER = re.compile(
-    r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;]|(?:on|with|under|in|at|for|using|vs|or|runs?|fits?)\b)))"
+    r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;](?!\d)|(?:on|with|under|in|at|for|using|vs|or|runs?|fits?)\b)))"
 )
 LADDER = (
     "{}_k_m",

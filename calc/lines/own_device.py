@@ -1,14 +1,21 @@
 """A device by what a line says of it elsewhere: that it is a laptop's, its memory, and how many there are."""
 
 import re
+from math import inf
 
 from calc.catalog import Catalog
-from calc.lines.device_names import CURRENT, NEAR, NUMBERS, ULTRA, Count, DeviceNames, Name
+from calc.lines.device_names import NUMBERS, Count, DeviceNames, Name
 from calc.lines.line import Line
+from calc.lines.parts import LAUNCHED
 from calc.lines.quantities import MEMORY, OF_ALL
 from calc.lines.wording import ADDED_TO, APPLE, EXTERNAL, LAPTOP, MACBOOK
+from calc.planning.cost import newest_purchase
 from calc.units import GIB
 
+NEAR = 0.03  # sizes of cards that agree
+CURRENT = ("sold", "rented")
+ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
+CARRIED = ("macbook", "mbp", "mba")
 BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
 OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
 OF_CARDS = {"consumer", "workstation", "data-center"}  # segments
@@ -16,6 +23,7 @@ NO_CARD = 128  # GB, of which computers have as much and cards of one's own have
 ADDS, TO_WHICH = re.compile(r"\badd(?:ing)?\b"), re.compile(rf"{ADDED_TO.pattern}|\s*(?:next )?to (?:my|an?|the|one) ")
 COUNT = re.compile(
     rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)|(?<!\S)[x×](\d{{1,2}})(?=\s*(?:$|[,.?!]))"
+    rf"|(?<!\S)-{{0,2}}{LAUNCHED}[\s=]+(\d{{1,3}})\b"
 )
 
 ORDINALS = {"second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
@@ -68,6 +76,42 @@ def is_another(device: Name, line: Line, facts: Catalog) -> bool:
     return any(line.found(LAPTOP)) and not EXTERNAL.search(line.small)
 
 
+def of_memory(size_gib: float, facts: Catalog, *, apple: str, laptop: bool) -> Name | None:
+    """Return a device with so much memory that one gets today: a consumer's first, the cheapest, the slowest.
+
+    `apple` are the words for a Mac, empty for a card: chips first that a Mac Studio or a Mac mini has.
+    """
+    inside = {
+        machine.accelerator
+        for machine in facts.machines()
+        if " " in apple and machine.name.lower().startswith(apple.removesuffix("s"))
+    }
+    segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
+    found = [
+        device
+        for device in facts.accelerators()
+        if device.segment in segments
+        and (not apple or device.vendor == "Apple")
+        and not (apple.startswith(CARRIED) and ULTRA in device.name)
+        and (device.text("form") == "laptop") == laptop
+        and abs((device.quantity("memory") or 0) / GIB - size_gib) < NEAR * size_gib
+    ]
+    ranked = sorted(
+        found,
+        key=lambda device: (
+            device.id not in inside,
+            device.vendor != "NVIDIA",
+            device.availability not in CURRENT,
+            segments.index(device.segment),
+            price.each if (price := newest_purchase(facts, device)) else inf,
+            device.quantity("bandwidth") or 0,
+        ),
+    )
+    if not ranked:
+        return None
+    return Name(0, 0, "accelerators", id=ranked[0].id, others=tuple(device.id for device in ranked[1:]))
+
+
 def other_kind(line: Line, names: DeviceNames, device_id: str, end: int) -> tuple[Name, Count | None] | None:
     """Return the devices of another kind, claimed, that are said behind a place to stand beside some: 3090 and 3060.
 
@@ -90,14 +134,18 @@ def other_kind(line: Line, names: DeviceNames, device_id: str, end: int) -> tupl
     return found
 
 
-def count_apart(line: Line) -> Count | None:
-    """Return how many devices a line says without their name, claimed: h200 for deepseek r1, 8 gpus; v100 70b x4."""
-    match = next(line.found(COUNT), None)
-    if match is None:
-        return None
-    line.claim(*match.span())
-    number = match[1] or match[2]
-    return Count(*match.span(), value=int(number) if number.isdigit() else NUMBERS[number])
+def count_apart(line: Line, known: Count | None) -> Count | None:
+    """Return how many devices there are, claimed where a line says it without their name: v100 70b x4, --num_gpus 8.
+
+    It may say a number that is known a second time, and no other one.
+    """
+    for match in line.found(COUNT):
+        number = next(group for group in match.groups() if group)
+        said = Count(*match.span(), value=int(number) if number.isdigit() else NUMBERS[number])
+        if said.value and (known is None or said.value == known.value):
+            line.claim(*match.span())
+            known = known or said
+    return known
 
 
 def added(line: Line, count: Count | None) -> Count | None:

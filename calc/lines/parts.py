@@ -1,6 +1,6 @@
 """Parts of which the patterns of quantities are made: numbers, units, and words for people, lengths and money."""
 
-NUMBER = r"(\d+(?:,\d+)*(?:\.\d+)?)"
+NUMBER = r"((?<![\d.])\d+(?:,\d+)*(?:\.\d+)?)"  # a whole one: flux.1 has none
 COUNT = rf"{NUMBER}\s?([km])?\b"
 PER_SECOND = (
     r"(?:tok(?:en)?s?|tks?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
@@ -34,6 +34,8 @@ OF_THESE = r"\b(?:\s*(?:of|with|x|×|\*))?"
 OF_SAMPLES = (
     r"(?:samples|examples|rows|pairs|instructions|convos|dialogs|dialogues|beispielen?|datensatzen?|exemples|ejemplos)"
 )
+OF_PROMPTS = r"(?:prompts?|inputs?|eingaben?)"
+OF_ANSWERS = r"(?:outputs?|answers?|responses?|completions?|antwort(?:en)?|ausgaben?)"
 BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?(?:\s+per\s+(?:gpu|device))?|m?bs)"
 A_SECOND = r"(?:[a-z]{3,}s|req)\s*(?:/|per)\s*(?:s(?:ec(?:onds?)?)?|min(?:utes?)?)\b"  # texts, images or requests
 OF_REQUESTS = (
@@ -59,7 +61,9 @@ DIVIDED = (
     ("data", r"(?:data[-_ ]parallel(?:ism)?|dp)(?:[-_ ]size)?"),
     ("expert", r"(?:expert[-_ ]parallel(?:ism)?|ep)(?:[-_ ]size)?"),
 )  # by the field of a layout
+EVERY = 0  # a degree of as many as there are devices
 DEGREE = rf"\s*(?:[=:]|of)?\s*{NUMBER}\b"
+LAUNCHED = r"(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus|n[-_]gpus(?:[-_]per[-_]node)?)"  # a launcher's flags
 SUPPLY = r"(?:psu|power supply|netzteil)"
 ADAPTERS = r"(?:q?lora\s+adapters?|adapters|loras)"
 DRAFTED = (("mtp", r"mtp|multi[- ]token[- ]prediction"), ("eagle", r"eagle(?:[- ]?3)?"), ("ngram", r"n-?gram"))

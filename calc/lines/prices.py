@@ -12,7 +12,8 @@ PRICES: tuple[Rule, ...] = (
     ("asks", r"\b(?:price|costs?|cheap(?:er|est)?)\s*(?:per|/)\s*tok(?:en)?s?\b", said("cost")),
     (
         "asks",
-        r"(?:price|costs?|dollars?|\$)\s*(?:per|/|of|for)\s*(?:an?\s+|1\s?)?(?:million|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",
+        r"(?:price|costs?|dollars?|\$|kosten|kostet|preis|cuestan?|prix)\s*(?:per|/|of|for|pro|von|fur|por|par|de)?\s*"
+        r"(?:an?\s+|eine?\s+|un\s+|1\s?)?(?:million(?:en)?|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",
         said("cost"),
     ),
     ("asks", r"\bcheap(?:er|est)?\b(?=.*\bper\s+(?:million\s+)?tok(?:en)?s?\b)", said("cost")),

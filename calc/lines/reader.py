@@ -5,12 +5,13 @@ import re
 from calc.catalog import Catalog
 from calc.catalog.model_names import SIZE, words_of
 from calc.lines.chips import Chip, Chips
-from calc.lines.device_names import NEAR, Count, Name
+from calc.lines.device_names import Count, Name
 from calc.lines.drafting import read_draft
 from calc.lines.host import OF_CARDS, read_alone, read_bare, read_host, read_placed, read_processor
 from calc.lines.line import Line
 from calc.lines.names import names_of
 from calc.lines.own_device import (
+    NEAR,
     NO_CARD,
     OF_HOSTS,
     added,
@@ -18,10 +19,12 @@ from calc.lines.own_device import (
     in_laptop,
     is_another,
     macs,
+    of_memory,
     of_size,
     other_kind,
 )
 from calc.lines.quantities import MEMORY, OF_ALL, quantities
+from calc.lines.versions import read_version
 from calc.lines.wording import (
     APPLE,
     BOUGHT,
@@ -33,6 +36,7 @@ from calc.lines.wording import (
     LM_STUDIO,
     MLX,
     NOTHING,
+    OF_APPLE,
     OF_FILES,
     OF_MACS,
     OF_PRICES,
@@ -90,9 +94,11 @@ class Reader(Chips):
                 self.line.release(found.start, found.end)
 
     def read_program(self, kind: str, field: str) -> None:
-        """Read the engine, before models with a word of its name, or the framework of training, after them."""
+        """Read the engine with its version, before models with a word of its name, or what trains, after them."""
         if found := next(self.names.listed(self.line, kind, 3), None):
             self.add(found, field, "mlx" if self.runs_mlx(found) else found.id)
+            if field == "engine" and (version := read_version(found, self.line)):
+                self.add(version, "engine_version", version.value)
 
     def read_files(self) -> None:
         """Take llama.cpp, which reads such files, where a line says GGUF and no format; beside another it is left."""
@@ -152,7 +158,7 @@ class Reader(Chips):
             self.read_memory()
         self.take_host()
         maker = self.facts.accelerator(str(self.value("accelerator"))).vendor if self.value("accelerator") else "Apple"
-        if maker == "Apple" and (apple := next(self.line.found(APPLE), None)):  # beside a card it is said
+        for apple in self.line.found(OF_APPLE) if maker == "Apple" else ():  # beside a card it is said
             self.line.claim(*apple.span())
         model = model or (self.names.model(self.line) if self.value("model") is None else None)
         if model:
@@ -185,7 +191,7 @@ class Reader(Chips):
                     break
         self.of_another = is_another(device, self.line, self.facts)
         self.add(device, "accelerator", device.id, device.others)
-        if count := added(self.line, count) or count or count_apart(self.line):
+        if count := count_apart(self.line, added(self.line, count) or count):
             self.add(count, "accelerators", count.value)
 
     def read_other(self) -> None:
@@ -203,7 +209,7 @@ class Reader(Chips):
         laptop = None if apple or EXTERNAL.search(self.line.small) else LAPTOP.search(self.line.small)
         for match in self.line.found(OF_ALL if apple else MEMORY):
             size = float(match[1].replace(",", ""))
-            found = self.names.of_memory(size, apple=apple[0] if apple else "", laptop=bool(laptop))
+            found = of_memory(size, self.facts, apple=apple[0] if apple else "", laptop=bool(laptop))
             of_host = size >= NO_CARD and size in OF_HOSTS and not (apple or OF_CARDS.search(match[0]))
             if found is None or of_host:
                 continue

@@ -25,7 +25,8 @@ LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens")
 SHOWN = ("text_only", "videos")  # what a model that sees is shown
 HOURS_A_MONTH = 730
 READ_PER_S = 10  # tokens that a quick reader reads
-DEPLOYED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", "engine", "sequences", *SHOWN)
+PROGRAM = ("engine", "engine_version")
+DEPLOYED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", *PROGRAM, "sequences", *SHOWN)
 WHOLE = ("soc",)  # of these are whole computers, and no cards
 AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
 IN_A_MACHINE = {True: 2, False: 8}  # devices that are bought for one's own computer, and that are rented
@@ -119,7 +120,7 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     """Return the question of the planner that a line makes."""
     question: dict[str, object] = {
         "want": kind,
-        **reader.said(("model", "models", "weights", "kv_cache", "engine", *SHOWN)),
+        **reader.said(("model", "models", "weights", "kv_cache", *PROGRAM, *SHOWN)),
     }
     if kind == "models":
         question["have"] = reader.said(("accelerator", "accelerators")) | host(reader) | unlike(reader)

@@ -9,6 +9,7 @@ from calc.lines.parts import (
     DEGREE,
     DIVIDED,
     DRAFTED,
+    EVERY,
     HOW_MANY,
     NO_NUMBER,
     NUMBER,
@@ -23,7 +24,7 @@ from calc.lines.parts import (
 RUNS: tuple[Rule, ...] = (
     # Several models on one card, which no question has a field for.
     ("several", r"\b(?:two|three|both|several|multiple)\b(?=(?: \S+){0,3} (?:models|llms)\b)", said(True)),
-    ("asks", r"\bhow many (?:gi?bs?|gigs?|gigabytes)\b", said("memory")),
+    ("asks", r"\bhow many (?:gi?bs?|gigs?|gigabytes)\b|\bon disk\b", said("memory")),
     ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
     ("asks", r"\b(?:energy|joules?|kwh|wh|watts?)\s*(?:per|/|an?)\s*(?:million\s+)?tok(?:en)?s?\b", said("cost")),
     ("asks", r"\bhow (?:big|large) is (?:the |a )?(?:kv )?cache\b", said("cache")),
@@ -54,13 +55,18 @@ RUNS: tuple[Rule, ...] = (
     ("power_limit", rf"\b(?:at|of|to)\s+{NUMBER}\s?w(?:atts?)?\b(?:\s+(?:power[- ]?)?(?:limit|cap)\b)?", plainly),
     ("power_limit", rf"\b{NUMBER}\s?w(?:atts?)?\s+(?:power[- ]?)?(?:limit|cap)\b", plainly),
     ("power_limit", rf"(?<!\S)-pl\s+{NUMBER}\b", plainly),
+    ("watts", rf"\b{NUMBER}\s?w(?:atts?)?\b(?!/)", plainly),  # of a card, if it draws as much
     # Of what else, an amount before has taken.
     (
         "rents",
         r"\b(?:per|an?|each)\s+(?:month|hour)\b|\b(?:monthly|hourly)\b|\b(?:in|on|from)\s+the\s+cloud\b",
         said(True),
     ),
-    ("rents", r"\bcloud(?=\s+(?:gpus?|servers?|instances?|machines?)\b)", said(True)),
+    (
+        "rents",
+        r"(?<=cheapest )cloud\b|\bcloud(?=\s+(?:gpus?|servers?|instances?|machines?|budget|providers?)\b)",
+        said(True),
+    ),
     (
         "buys",
         r"\bon[- ]?prem(?:ises?)?\b(?: (?:box|server))?|\bown (?:hardware|servers?|gpus?|machines?)\b",
@@ -69,6 +75,7 @@ RUNS: tuple[Rule, ...] = (
     ("owns", r"\bat home\b|\bhome[- ]?(?:lab|server)\b|\blocally\b", said(True)),
     # How it is divided, as people and the flags of engines have it.
     *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),
+    *((field, rf"-{{0,2}}\b(?:enable[-_])?{field}[-_ ]parallel(?:ism)?\b", said(EVERY)) for field, _ in DIVIDED),
     # What is served beside the model, and what drafts its tokens.
     ("adapters", rf"\b(?:multi[- ]?lora\W+)?{NUMBER}\s*(?:(?:custom|different)\s+)?{ADAPTERS}\b", plainly),
     ("serves", r"\bmulti[- ]?loras?\b", said(True)),
@@ -82,6 +89,7 @@ RUNS: tuple[Rule, ...] = (
     ("prefix_hit_rate", rf"\b{NUMBER}\s?%\s*(?:(?:prefix|cache)\s+)*hits?\b(?:\s*rate\b)?", percent),
     ("nodes", rf"\b({'|'.join(SPELT)})\s+(?:nodes?|servers){OF_THESE}", spelt),
     ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers){OF_THESE}", plainly),
+    ("nodes", rf"-{{0,2}}\bnnodes[\s=]+{NUMBER}\b", plainly),
     ("nodes", rf"\b(?:an?|one|single)\s+node{OF_THESE}", said(1)),
     # 2x 8xH100; 2 H100*8 machines.
     ("nodes", rf"\b{NUMBER}\s*[x×*]\s*(?=\d{{1,2}}\s?[x×*]\s?[a-z])", plainly),
@@ -99,14 +107,14 @@ RUNS: tuple[Rule, ...] = (
     ("whole", r"\bfull\b(?!\s+(?:context|precision|size|speed))", said("full")),
     ("sharding", r"\bfsdp2?\b", said("zero-3")),
     ("sharding", r"\bddp\b", said("none")),
-    ("sharding", r"\bzero[-_ ]?(?:stage[-_ ]?)?([123])\b", lambda match: f"zero-{match[1]}"),
+    ("sharding", r"(?<![a-z])zero[-_ ]?(?:stage[-_ ]?)?([123])\b", lambda match: f"zero-{match[1]}"),
     ("optimizer", r"\bpaged[-_ ]adamw?[-_ ]8[-_ ]?bit\b", said("paged-adamw-8bit")),
     ("optimizer", r"\b(?:adamw?[-_ ]8[-_ ]?bit|8[-_ ]?bit[-_ ]adamw?)\b", said("adamw-8bit")),
     ("optimizer", r"\b(paged-adamw|adamw|adafactor|lion|muon|sgd)\b", named),
     ("checkpointing", r"\b(?:grad(?:ient)?|act(?:ivation)?)[-_ ](?:checkpoint(?:ing|s)?|ckpt)\b", said("full")),
     ("offload", rf"\b{OFFLOADED}\s+(?:the\s+)?{OPTIMIZER}|\b{OPTIMIZER}\s+{OFFLOADED}\b", said("optimizer")),
     ("offload", rf"\b{OFFLOADED}\b(?:\s+to\s+(?:the\s+)?(?:cpu|ram|host))?", said("all")),
-    ("rank", rf"\b(?:rank\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
+    ("rank", rf"\b(?:(?:lora[-_]?)?rank\s*[=:]?|lora[-_]r\b\s*[=:]?|r\s*[=:])\s*{NUMBER}\b", plainly),
     ("rank", r"(?<![\w-])r(8|16|32|64|128|256)\b", plainly),
     (
         "trains",

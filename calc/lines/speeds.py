@@ -43,7 +43,7 @@ SPEEDS: tuple[Rule, ...] = (
     ("asks", rf"(?:\b{HOW_MANY}\s+)?\b(?:{REQUESTS_A_SECOND})", said(THROUGHPUT)),
     ("asks", rf"\b{HOW_MANY}\s+(?:{PER_SECOND})|\b(?:{PER_SECOND})", said("speed")),
     # As llama-bench has them: prompt processing, text generation.
-    ("asks", r"\b(?:pp|tg)\s*/\s*(?:pp|tg)\b|\b(?:pp|tg)\s?(?:speed|\d{3,5})\b", said("speed")),
+    ("asks", r"\b(?:pp|tg)\s*/\s*(?:pp|tg)\b|\b(?:pp|tg)\s?(?:speed|\d{3,5})\b|\btg\b", said("speed")),
     (
         "asks",
         r"\bhow (?:fast|slow|quick(?:ly)?)\b|\b(?:inference )?speed\b(?!-?up)|\blatency\b",
@@ -52,7 +52,8 @@ SPEEDS: tuple[Rule, ...] = (
     ("asks", r"\b(?:max(?:imum)?\s+)?throughput\b|吞吐量?", said(THROUGHPUT)),
     (
         "asks",
-        r"\bresponse times?\b|\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b|\bbenchmarks?\b",
+        r"\bresponse times?\b|\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b"
+        r"|(?<!-)\bbench(?:marks?)?\b",
         said("speed"),
     ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b(?!-whisper)|\bprompt processing\b|\bprefill\b", said("speed")),

@@ -15,6 +15,8 @@ RULES = (
     (re.compile(r"\bml\.(?=\w+\.\d*x?(?:large|metal)\b)"), "ml "),  # a cloud's machine, as a service of it calls it
     (re.compile(r"\bsentence[- ](?=transformers\b)"), "sentence_"),  # a program that is not the one of that name
     (re.compile(r"\b(placas?) de video\b"), r"\1         "),  # a card, and no model of that name
+    (re.compile(r"\b(sglang|mlx_lm|vllm)\.(?=[a-z])"), r"\1 "),  # an engine, and a part of it that is started
+    (re.compile(r"(?<=\d)(\s?)mio(?:\.|(?= ))"), r"\1mil "),  # German: millions
     (re.compile(r"\bmax-q\b"), "max_q"),  # of a device's name, whose words are of others too
     (re.compile(r"\b((?:lp)?ddr\dx?)-\d{4}\b"), r"\1     "),  # a memory's rate, which may be a card's number
     (re.compile(r"(?<=\d)-(?=(?:gpu|card)s?\b)"), " "),  # an 8-GPU server

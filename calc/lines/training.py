@@ -29,8 +29,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     anew = is_anew(reader) if tokens is None else tokens >= MANY
     several = ((reader.count("accelerators") or 1) > 1 or kind == "trained_on") and "parallelism" not in scenario
     usual: dict[str, object] = {
-        # What only reads is small.
-        "method": "full" if (kind == "duration" and anew) or not reader.writes() else smallest_method(reader),
+        "method": "full" if is_whole(reader, kind, anew=anew) else smallest_method(reader),
         "checkpointing": "full",
         **({"sharding": "zero-3"} if several else {}),
         **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
@@ -48,6 +47,15 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def is_whole(reader: Reader, kind: str, *, anew: bool) -> bool:
+    """Return whether all of a model is trained where a line names no method: what only reads is small.
+
+    So it is where a line divides what training keeps, of which a LoRA and its frozen base have little.
+    """
+    divided = reader.value("sharding") in ("zero-2", "zero-3")
+    return (kind == "duration" and anew) or not reader.writes() or divided
 
 
 def smallest_method(reader: Reader) -> str:
@@ -98,7 +106,7 @@ def finished(reader: Reader) -> dict[str, object]:
     read_data(reader, question, anew=anew)
     device = reader.value("accelerator")
     question["limits"] = {"devices": MOST_DEVICES, **({"accelerators": [device]} if device else {})}
-    return {**question, "rank_by": "devices" if device else "cost"}
+    return {**question, "rank_by": "devices" if device and question["need"] else "cost"}
 
 
 def trainable(reader: Reader) -> dict[str, object]:

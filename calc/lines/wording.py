@@ -19,7 +19,7 @@ FOR_HARDWARE = re.compile(
 )
 FOR_MEMORY = re.compile(
     r"\b(?:how much|what|minimum|cuanta) (?:gpu )?(?:v?ram|memory|mem|memoria)\b"
-    rf"|\bhow many {SIZES}|\bhow (?:big|large)\b|\bsize (?=of\b)"
+    rf"|\bhow many {SIZES}|\bhow (?:big|large)\b|\b(?:file |download )?size (?:on disk\b|(?=of\b))"
     r"|\b(?:v?ram|memory) (?:req(?:s|uirements?)?|needs?|needed|usage|size)\b|\bv?ram (?:for|to)\b|\bv?ram\s*\??$"
     r"|\bwie ?viel (?:v?ram|speicher)\b|\bcombien de (?:v?ram|memoire)\b|显存|内存|\bmemory (?:for|to)\b|\bsize\s*\??$"
 )
@@ -32,7 +32,7 @@ PURPOSE = re.compile(r"\b(?:agentic|assistants?|chatbots?|coding|programming|rag
 FOR_A_PURPOSE = re.compile(rf"(?:{PURPOSE.pattern}\s*)+")
 BEST = re.compile(r"\b(?:best|fastest|beste[nrs]?|schnellste[nrs]?|mejor|meilleure?)\b")  # and not the cheapest
 CARDS = re.compile(r"\b(?:gpus?|cards?|grafikkarten?|cartes? graphiques?|tarjetas?|placas?)\b|显卡")  # and no computer
-LAST = re.compile(r"\b(?:how many|count)[\s?.!]*$")
+LAST = re.compile(r"\b(?:how many|count)[\s?.!]*$|(?:多少|几)[张块台个]?(?:卡|显卡)?[\s?？。]*$")
 CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:[\s_-]*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
     re.compile(r"(?:-ct[kv]|--cache-type-[kv])[ =]+([a-z]+\d\w*)\b"),  # as llama.cpp's commands have it
@@ -41,6 +41,7 @@ CACHES = (
 EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  # a card beside a laptop
 LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
+OF_APPLE = re.compile(rf"{APPLE.pattern}|(?<=m\d )(?:air|mini|studio)\b")
 MACBOOK = re.compile(r"\b(?:macbooks?|mb[ap])\b")
 GGUF = re.compile(r"\bggufs?\b")  # files of llama.cpp's number formats
 OF_FILES = re.compile(r"(?:ud-)?[it]?q\d|[bf]p?(?:16|32)|gguf|mxfp4")
@@ -60,12 +61,17 @@ SOMETHING = re.compile(
 # Devices to others.
 ADDED_TO = re.compile(r"\s*(?:and|und|[+&]|plus|with|alongside)\s+(?:an? |one |my |old )*\s*|\s*\+\s*")
 POWER = re.compile(
-    r"\bpower (?:draw|consumption|usage|supply|bills?)\b|\bwatts?\b|\bwattage\b|\bpsu\b|\belectric(?:ity)?\b"
+    r"\bpower (?:draw|consumption|usage|supply|bills?)\b|\bhow much power\b|\bstrom(?:verbrauch|kosten)?\b"
+    r"|\bwatts?\b|\bwattage\b|\bpsu\b|\belectric(?:ity)?\b"
     r"|\b(?:energy|joules?|kwh|wh)\b"
 )
 CHINCHILLA = re.compile(r"\bchinchilla\b")  # a run as long as serves a model best
-DRAWS = re.compile(rf"{POWER.pattern}|\b(?:draws?|pulls?)\b")  # all of a line that asks for it
-OF_PRICES = re.compile(r"\b(?:prices?|pricing|rent|rental|rented|hour(?:ly)?|month(?:ly)?)\b")
+DRAWS = re.compile(
+    rf"{POWER.pattern}|\b(?:draws?|pulls?|uses?|consumes?|verbraucht)\b"
+)  # all of a line that asks for it
+OF_PRICES = re.compile(
+    r"\b(?:prices?|pricing|rent|rental|rented|(?:(?:per|an?|each) )?(?:hour|month)|hourly|monthly)\b"
+)
 NOTHING = re.compile(r"(?!)")
 RENT_OR_BUY = re.compile(r"\brent\b.{1,12}\bbuy\b|\bbuy\b.{1,12}\brent\b")
 PRICED = re.compile(

@@ -46,7 +46,7 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
     search, options, tried = yield from searching(question, facts)
     if not options:
         search.check()
-    if smaller := not options and asked.get("weights") is None and as_published(question, facts):
+    if smaller := not served(question, options) and asked.get("weights") is None and as_published(question, facts):
         question = question._replace(weights=())
         search, options, more = yield from searching(question, facts)
         tried += more
@@ -77,6 +77,11 @@ def searching(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Op
     search, every = Search(question, facts), list(places(question, facts))
     options = yield from search.looking(search.within_limits(every))
     return search, options, sum(place.number for place in every)
+
+
+def served(question: Question, options: list[Option]) -> bool:
+    """Return whether anything serves: of hardware that is looked for, which one need not have, something that fits."""
+    return any(option.is_sure or question.want != "hardware" for option in options)
 
 
 def as_published(question: Question, facts: Catalog) -> bool:
@@ -231,7 +236,7 @@ def warnings(question: Question, search: Search, options: list[Option], *, small
         message = f"nothing that was tried serves; what stood against it: {reasons or 'nothing was tried'}"
         found.append(Warn("no-option", message, "want"))
     if options and smaller:
-        message = "as it is published nothing serves it so: each option says in which fewer bits it does"
+        message = "as it is published nothing surely serves it so: each option says in which format it does"
         found.append(Warn("fewer-bits", message, "weights"))
     if options and (search.ended or (question.of == "model" and not search.rejected)):
         message = "nothing that was tried is too much: the model's own limit, or the end of the search, is what ends it"

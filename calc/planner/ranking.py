@@ -157,7 +157,10 @@ class Ranking:
 
     def beyond_limits(self, candidate: Candidate) -> Miss | None:
         """Return which limit the devices of all replicas are beyond."""
-        return self.beyond(self.fleet(candidate))
+        miss, servers = self.beyond(self.fleet(candidate)), candidate.replicas + self.question.need.spare
+        if miss is None or servers == 1:
+            return miss
+        return miss._replace(lacks=f"{servers:,} of these servers are needed, and {miss.lacks}")
 
     def beyond(self, devices: Devices) -> Miss | None:
         """Return which limit devices are beyond."""

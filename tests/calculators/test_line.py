@@ -13,10 +13,11 @@ import pytest
 from calc import estimate, plan, read_line
 from calc.calculators import answer
 from calc.calculators.html import in_words
-from calc.calculators.line import answer_line, render_line
+from calc.calculators.line import answer_line
 from calc.calculators.line_cases import CALCULATOR_OF, worked
 from calc.calculators.line_chips import CHOICES, render
 from calc.calculators.line_facts import sold
+from calc.calculators.line_field import render_line
 from calc.calculators.line_link import form_values
 from calc.calculators.page import CALCULATORS
 from calc.catalog import catalog
@@ -765,3 +766,25 @@ def test_what_devices_draw_stands_beside_an_answer_that_is_asked_for_it() -> Non
     said = asked("llama 70b 4x4090 power draw")["status"]
     assert "It fits" in said and "4 × GeForce RTX 4090 draw 1,800 W at most" in said
     assert "kWh a month" in asked("electricity cost to run llama 70b q4 on 2x3090")["status"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "calculator"),
+    [
+        ('{"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}', "will-it-fit"),
+        ("| 30% 45C P8 25W / 350W | 18732MiB / 24576MiB | 0% |", "your-measurement"),
+        ("| llama 8B Q4_K - Medium | 4.58 GiB | CUDA | 99 | pp512 | 4850.23 ± 12.30 |", "your-measurement"),
+        ("prompt eval time = 500.0 ms / 100 tokens, eval time = 900.0 ms", "your-measurement"),
+    ],
+)
+def test_what_is_pasted_is_sent_where_it_is_read(typed: str, calculator: str) -> None:
+    """A config.json and what a program printed are no questions, and other pages take all of them."""
+    answer = answer_line(typed)
+    assert f"calculators/{calculator}/" in answer["html"] and answer["status"].startswith("This is ")
+
+
+def test_a_format_that_no_side_names_is_said_first() -> None:
+    """What both hold in fewer bits than is published, is not said to fit without these."""
+    status = answer_line("8xh100 vs 4xb200 for deepseek r1")["status"]
+    assert status.startswith("Both fit in AWQ. ")
+    assert answer_line("8xh100 vs 4xb200 for llama 8b bf16")["status"].startswith("Both fit. ")

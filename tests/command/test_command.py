@@ -137,7 +137,7 @@ def test_sides_of_a_line_are_those_that_its_sentence_compares(capsys: pytest.Cap
     """Where one card holds more bits, both are told in the format that both hold, in tables and as JSON too."""
     line = "3060 12gb vs 3090 for llama 8b"
     status, out = said(capsys, "ask", line)
-    assert status == 0 and out.startswith("Both fit.") and out.count("7.97 GB") == 2
+    assert status == 0 and out.startswith("Both fit in Q8_0.") and out.count("7.97 GB") == 2
     _, found = reported(capsys, "ask", line)
     small, large = (side["report"]["speed"]["decode_tokens_per_s"]["typical"] for side in found["sides"])
     assert f"writes {show_number(large / small)} times as many tokens" in out

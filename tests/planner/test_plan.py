@@ -193,6 +193,18 @@ def test_what_does_not_fit_as_published_is_offered_in_fewer_bits() -> None:
     assert [option["scenario"] for option in bare] == [option["scenario"] for option in every]
 
 
+def test_what_surely_fits_nowhere_as_published_is_offered_in_fewer_bits() -> None:
+    """DeepSeek V3 for 400 people on bought cards may fit as published on a hundred servers, and surely does in AWQ."""
+    asked: dict[str, Any] = {"want": "hardware", "model": "deepseek-v3", "context_tokens": 8192, "need": {"users": 400}}
+    asked |= {"limits": {"buy": True, "accelerators": ["rtx-pro-6000-blackwell"]}, "rank_by": "cost"}
+    found: Any = plan(asked)
+    (option,) = found["options"]
+    assert option["scenario"]["weights"] == "awq" and option["chance"] >= SURE
+    assert "fewer-bits" in [warning["code"] for warning in found["warnings"]]
+    (tight,) = plan({**asked, "weights": "published"})["options"]  # type: ignore[misc]
+    assert tight["chance"] < SURE and tight["replicas"] > 10 * option["replicas"]
+
+
 def test_places_count_what_is_tried_on_them() -> None:
     """The number of a place's scenarios is that of its candidates, whether or not attention is divided apart."""
     for question in (
