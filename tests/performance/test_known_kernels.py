@@ -143,7 +143,7 @@ def test_tiles_of_experts_in_turn() -> None:
 
 @pytest.mark.parametrize("in_turn", [{}, {"plain_in_turn": 2.0}])
 def test_experts_whose_rows_are_sorted_by_the_host(in_turn: dict[str, float]) -> None:
-    """For three products of a prompt of 64 tokens it compares the two experts of each with eight; in a decoding step none.
+    """For three products of a prompt it compares each of 64 × 2 rows with eight experts; in a decoding step none.
 
     It does so whether one kernel multiplies the experts or a library one after the other.
     """
