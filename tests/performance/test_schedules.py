@@ -315,7 +315,7 @@ def test_a_format_without_matrix_units_takes_longer(weights: str, device: str, b
     ],
 )
 def test_codes_that_a_table_explains_are_read_slowly_under_sycl(kernel: str, device: str, longer: bool) -> None:
-    """Twice as long as Q4_K at least, which SYCL orders anew when it loads a model; on a GeForce they are read alike."""
+    """Twice as long as Q4_K at least, which SYCL orders anew as it loads a model; on a GeForce they are read alike."""
     found = schedule("2026", device)
     ratio = found.product(kernel).reading / found.product("q4-k").reading
     assert ratio > 2 if longer else ratio == 1
