@@ -310,6 +310,12 @@ def test_a_recurrence() -> None:
     assert found.seconds(operation._replace(tokens=2.0)) == pytest.approx(2 + worked(1e9, 1e9) + 0.1)
 
 
+def test_pointwise_kernels_start_as_an_engine_s_others_do() -> None:
+    """Three norms of an engine whose kernels for a few rows take a quarter of a second to start take three quarters."""
+    found = Kernels(CARD, own=OwnKernels(vector_start_s=0.25))
+    assert found.seconds(Pointwise("norm", 0.0, 3.0)) == pytest.approx(0.75)
+
+
 def test_pointwise_work() -> None:
     """A second for each of three kernels, and the bytes."""
     assert device(law("pointwise", "bf16")).seconds(Pointwise("norm", 1e9, 3.0)) == pytest.approx(3 + worked(1e9, 0))
