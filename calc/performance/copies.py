@@ -2,11 +2,12 @@
 
 from calc.performance.device_laws import PLAIN
 from calc.performance.kernels import FEW_ROWS
-from calc.performance.operations import Attention, Copy, Counted, HostCopy, Pass, Product, Recurrence
+from calc.performance.operations import Attention, Copy, Counted, Experts, HostCopy, Pass, Product, Recurrence
 from calc.performance.schedules import Schedule
 
 UNPACKED_BYTES = 2.0  # of an element of 16 bit
 STATES_ON_HOST = "states_on_host"
+EXPERTS_IN_TURN = "experts_in_turn"
 PROMPTS = "prompts"  # of coefficients: in passes that carry prompts
 
 
@@ -64,9 +65,18 @@ def around_products(operations: Pass, schedule: Schedule) -> Pass:
     operand and gives the result in 16 bit.
     """
     found: list[Counted] = []
+    in_turn = EXPERTS_IN_TURN in schedule.values and schedule.of(EXPERTS_IN_TURN) > 0.0
     for item in operations:
         product = item.operation
-        if isinstance(product, Product):
+        if isinstance(product, Experts) and in_turn:
+            own = schedule.product(product.kernel)
+            if own.unpack_rows and product.tokens * product.active >= own.unpack_rows * product.touched:
+                count = product.touched * product.matrices
+                plain = UNPACKED_BYTES * count * product.n * product.k
+                unpacked = Copy("Experts unpacked", product.weight_bytes + plain, own.launches * count)
+                found.append(Counted(unpacked, item.times))
+                item = Counted(product._replace(kernel=PLAIN, weight_bytes=plain), item.times)
+        elif isinstance(product, Product):
             own = schedule.found.get(product.kernel) or schedule.product(product.kernel)
             if own.unpack_rows and product.m >= own.unpack_rows:
                 plain = UNPACKED_BYTES * product.n * product.k

@@ -199,6 +199,8 @@ class DeviceLaws:
         rate = self.own.state_share * vectors
         if kind == RECURRENCE and rate:
             law = law._replace(start_s=self.own.vector_start_s, chunk_s=0.0, rate=rate, step_s=self.own.state_step_s)
+        elif kind == POINTWISE and self.own.vector_start_s:
+            law = law._replace(start_s=self.own.vector_start_s)
         return self._streams.setdefault(kind, law)
 
     def take(self, law: KernelLaw) -> None:

@@ -149,10 +149,18 @@ class Kernels(DeviceLaws):
         weights = operation.touched * operation.matrices * operation.n * operation.k
         reading = self.vector_read_s(operation.weight_bytes, law.read, weights, operation.kernel)
         worked = blend(reading, flops / law.rate, law.sharpness)
-        beside = self.own.expert_passes * operation.io_bytes / law.read
-        if operation.tokens > FEW_ROWS:
-            beside += self.own.experts_sort_s * operation.matrices
-        return starts * self.own.vector_start_s + worked + beside
+        return starts * self.own.vector_start_s + worked + self.beside_experts(operation, law.read)
+
+    def beside_experts(self, operation: Experts, read: float) -> float:
+        """Return the seconds that a layer's routed experts take beside their products.
+
+        What they read and write passes memory, and a host that sorts rows compares each with all experts.
+        """
+        passing = self.own.expert_passes * operation.io_bytes / read
+        if operation.tokens <= FEW_ROWS or not self.own.experts_sort_s:
+            return passing
+        compared = operation.matrices * operation.tokens * operation.active * operation.experts
+        return passing + self.own.experts_sort_s * compared
 
     def plain_experts(self, operation: Experts) -> float:
         """Return the seconds of experts in 16 bit that a library multiplies one after the other."""
@@ -167,7 +175,8 @@ class Kernels(DeviceLaws):
             io_bytes=operation.io_bytes / count,
         )
         around = self.own.expert_kernels + self.own.plain_in_turn * count
-        return around * self.own.vector_start_s + count * self.product(one)
+        beside = self.beside_experts(operation, self.bandwidth)
+        return around * self.own.vector_start_s + count * self.product(one) + beside
 
     def attention(self, operation: Attention) -> float:
         """Return the seconds of attention: of many new tokens, or of the next ones after a cache."""

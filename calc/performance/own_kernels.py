@@ -30,7 +30,7 @@ class OwnKernels(NamedTuple):
     expert_kernels: float = 0.0  # that a layer's routed experts take then, from choosing them to adding up
     expert_passes: float = 0.0  # over what they read and write, by these kernels
     experts_in_turn: float = 0.0  # kernels of each expert's product, which are launched one by one; 0: all at once
-    experts_sort_s: float = 0.0  # that each product of routed experts waits for its rows to be sorted, in prompts
+    experts_sort_s: float = 0.0  # of a host that sorts a prompt's rows, for each row and each expert of a product
     plain_in_turn: float = 0.0  # the same around products of weights in 16 bit, which a library multiplies
     heads_alone: float = 0.0  # 1: threads attend to each query head of a decoding token for itself, not matrix units
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format

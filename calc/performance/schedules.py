@@ -17,6 +17,7 @@ from calc.performance.device_rates import matrix_rate
 from calc.performance.power import unlimited
 
 QUANTIZED = "quantized"
+LOOKED_UP = "looked-up"  # kernels whose codes are places in a table: those of llama.cpp's IQ formats, and MXFP4's
 TRITON = "triton"
 STEPWISE = "stepwise"
 UNPACKING = "unpack_rows", "unpack_cycles"
@@ -74,7 +75,8 @@ class Schedule(NamedTuple):
         if known is None:
             own = (self.weights.id,) if kernel == kernel_of(self.weights) else ()
             plain = kernel in PLAIN_KERNELS
-            kinds = (*own, "") if plain else (*own, kernel, QUANTIZED, "")
+            tables = (LOOKED_UP,) if kernel.startswith(("iq", "mxfp4")) else ()
+            kinds = (*own, "") if plain else (*own, kernel, *tables, QUANTIZED, "")
             known = self.found[kernel] = Factors(
                 self.of("weights_factor", kinds),
                 self.of("matrix_factor", kinds),

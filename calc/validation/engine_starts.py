@@ -75,8 +75,9 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate; Volta's do so at
 # an eighth of its matrix units' rate, and Vega 20's at half of their rate of packed FP16. These take packed weights
 # apart beside their dot products, and attend in FP32 under Vulkan, in small tiles. Under SYCL it is threads that
-# attend, at a sixteenth of Intel's matrix units' rate; under Vulkan products take twice to three times, and four times
-# that on Arc A, where threads multiply.
+# attend, at a sixteenth of Intel's matrix units' rate, and packed weights that are not ordered anew when a model is
+# loaded come at a quarter of the bandwidth that others do; under Vulkan products take twice to three times, and four
+# times that on Arc A, where threads multiply.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
 OWN = {
@@ -88,6 +89,7 @@ OWN = {
     | {"matrix_factor_bf16@Volta": 8.0, "matrix_factor_bf16@Vega 20": 2.0}
     | {"attention_factor@Intel": 16.0, "matrix_factor@Intel": 2.0}
     | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0}
+    | {"weights_factor_looked-up@Intel": 4.0, "weights_factor_looked-up@Intel vulkan": 2.0}
     | {"matrix_factor_quantized@Xe-HPG vulkan": 12.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}

@@ -8,7 +8,7 @@ from calc import estimate
 from calc.catalog import catalog
 from calc.performance.copies import around_products, copies_of_states
 from calc.performance.kernels import Kernels, kernels
-from calc.performance.operations import Copy, Counted, HostCopy, Product, Recurrence
+from calc.performance.operations import Copy, Counted, Experts, HostCopy, Product, Recurrence
 from calc.performance.own_kernels import own_kernels
 from calc.performance.pass_times import pass_time
 from calc.performance.schedules import Schedule, schedule_of
@@ -153,6 +153,30 @@ def test_transformers_unpacks_what_its_libraries_do_not_multiply(
     multiplied = found[-1]
     assert isinstance(multiplied, Product)
     assert (multiplied.kernel, multiplied.weight_bytes) == (("bf16", 2.0 * 11008 * 4096) if unpacked else (kernel, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("device", "version", "weights", "tokens", "unpacked"),
+    [
+        ("rx-7900-xtx", "b6700", "q4_k", 1024.0, True),
+        ("rx-7900-xtx", "b6700", "q4_k", 255.0, False),
+        ("rx-7900-xtx", "b7700", "q4_k", 1024.0, False),
+        ("v100-sxm2-32gb", "b7700", "q4_k", 1024.0, True),
+        ("rtx-4090", "b6700", "q4_k", 1024.0, False),
+    ],
+)
+def test_experts_that_a_library_multiplies_in_turn_are_unpacked(
+    device: str, version: str, weights: str, tokens: float, unpacked: bool
+) -> None:
+    """With 64 rows for each of 32 experts: on Volta, and on RDNA 3 until December 2025, and then met in 16 bit."""
+    kernel = catalog().number_format(weights).kernel
+    layer = Counted(Experts("experts", tokens, 32.0, 32, 8.0, 30, 50, 3, kernel, 1e6, 0.0), 24)
+    found = [item.operation for item in around_products((layer,), schedule("llama.cpp", device, version, weights))]
+    assert [isinstance(one, Copy) for one in found] == ([True, False] if unpacked else [False])
+    multiplied, plain_bytes = found[-1], 2.0 * 32 * 3 * 30 * 50
+    assert isinstance(multiplied, Experts)
+    assert (multiplied.kernel, multiplied.weight_bytes) == (("bf16", plain_bytes) if unpacked else (kernel, 1e6))
+    assert [one.bytes for one in found[:-1]] == ([1e6 + plain_bytes] if unpacked else [])
 
 
 def test_two_sequences_in_nf4_write_little_more_than_one() -> None:

@@ -141,13 +141,17 @@ def test_tiles_of_experts_in_turn() -> None:
     assert found.seconds(operation) == pytest.approx(starts * 0.25 + worked(1e9 + 3 * 2e8, 128 * 2 * 3 * 30 * 50))
 
 
-def test_experts_whose_rows_are_sorted_by_the_host() -> None:
-    """Each of three products of a prompt waits half a second for it, and none of the vectors of eight tokens."""
-    plain = OwnKernels(expert_tile=128.0)
-    for tokens, waited in ((64.0, 1.5), (8.0, 0.0)):
-        operation = Experts("experts", tokens, 6.0, 8, 2.0, 30, 50, 3, "q8-0", 1e9, 2e8)
-        sorted_there = Kernels(CARD, own=plain._replace(experts_sort_s=0.5)).seconds(operation)
-        assert sorted_there - Kernels(CARD, own=plain).seconds(operation) == pytest.approx(waited)
+@pytest.mark.parametrize("in_turn", [{}, {"plain_in_turn": 2.0}])
+def test_experts_whose_rows_are_sorted_by_the_host(in_turn: dict[str, float]) -> None:
+    """For three products of a prompt it compares each of 64 × 2 rows with eight experts; in a decoding step none.
+
+    It does so whether one kernel multiplies the experts or a library one after the other.
+    """
+    own = OwnKernels(expert_tile=128.0, **in_turn)
+    for tokens, waited in ((64.0, 3 * 64 * 2 * 8 * 0.5), (8.0, 0.0)):
+        operation = Experts("experts", tokens, 6.0, 8, 2.0, 30, 50, 3, "bf16", 1e9, 2e8)
+        sorted_there = Kernels(CARD, own=own._replace(experts_sort_s=0.5)).seconds(operation)
+        assert sorted_there - Kernels(CARD, own=own).seconds(operation) == pytest.approx(waited)
 
 
 @pytest.mark.parametrize(("tokens", "kernel", "products"), [(129, "bf16", 12), (128, "bf16", 0), (129, "q8-0", 0)])
@@ -304,6 +308,12 @@ def test_a_recurrence() -> None:
     found = device(known)
     assert found.seconds(operation) == pytest.approx(2 + 5 + worked(1e9, 1e9) + 0.1 * 10)
     assert found.seconds(operation._replace(tokens=2.0)) == pytest.approx(2 + worked(1e9, 1e9) + 0.1)
+
+
+def test_pointwise_kernels_start_as_an_engine_s_others_do() -> None:
+    """Three norms of an engine whose kernels for a few rows take a quarter of a second to start take three quarters."""
+    found = Kernels(CARD, own=OwnKernels(vector_start_s=0.25))
+    assert found.seconds(Pointwise("norm", 0.0, 3.0)) == pytest.approx(0.75)
 
 
 def test_pointwise_work() -> None:

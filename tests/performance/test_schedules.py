@@ -305,6 +305,22 @@ def test_a_format_without_matrix_units_takes_longer(weights: str, device: str, b
     assert (found.product("bf16").working > 2) == longer
 
 
+@pytest.mark.parametrize(
+    ("kernel", "device", "longer"),
+    [
+        ("mxfp4", "arc-pro-b60-24gb", True),
+        ("iq3-xxs", "arc-pro-b60-24gb", True),
+        ("q5-0", "arc-pro-b60-24gb", False),
+        ("mxfp4", "rtx-4090", False),
+    ],
+)
+def test_codes_that_a_table_explains_are_read_slowly_under_sycl(kernel: str, device: str, longer: bool) -> None:
+    """Twice as long as Q4_K at least, which SYCL orders anew as it loads a model; on a GeForce they are read alike."""
+    found = schedule("2026", device)
+    ratio = found.product(kernel).reading / found.product("q4-k").reading
+    assert ratio > 2 if longer else ratio == 1
+
+
 def test_other_coefficients_make_another_schedule() -> None:
     """What follows from coefficients is kept under which they are: a changed copy has what it says itself."""
     values = catalog().engine("llama.cpp").values
