@@ -115,7 +115,7 @@ BY_LAW = {
     "sglang": (
         "weights_factor",
         "expert_reading_factor_w4a16",
-        "matrix_factor@Ampere data-center",
+        *STEADY,
         "step_s_states",  # as one machine has it with and without
     ),
     "tensorrt-llm": STEADY,

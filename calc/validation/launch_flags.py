@@ -27,6 +27,7 @@ DRAFTS = re.compile(r"--speculative")
 UNPACKED = re.compile(r"--linear-backend marlin")  # what the device multiplies as it is, too
 # SGLang's kernels with pages of many tokens, under which hybrids share no beginnings and steps are launched ahead
 UNSHARED = "beginnings are not shared"
+SEVERAL = re.compile(r"--num-scheduler-steps")  # steps that vLLM before V1 took before it looked for new requests
 WAITING = "the client read tokens that had been waiting"
 
 
@@ -42,6 +43,8 @@ def launched(row: Row, devices: int) -> dict[str, object]:
         raise SkipError("tokens are drafted, and how many are accepted is not stated")
     if UNSHARED in command:
         raise SkipError("beginnings are not shared by a flag that a scenario has not")
+    if SEVERAL.search(row["notes"]) and "ttft" in row.get("metric", ""):
+        raise SkipError("requests wait for several steps by a flag that a scenario has not")
     if UNPACKED.search(command) and "ttft" in row.get("metric", ""):
         raise SkipError("products of prompts unpack weights by a flag that a scenario has not")
     found: dict[str, object] = {}
