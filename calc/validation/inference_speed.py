@@ -73,9 +73,9 @@ PACED = re.compile(r"(\d[\d.]*) (?:requests )?a second")  # as many requests as 
 LONGER = 2.0  # times as long as requests come has a run to take that says what a server can
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
 HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
-# ShareGPT's lengths as vLLM samples it, over their mean: of so large a share the least and the most. From 500 requests in
-# https://github.com/simon-mo/vLLM-Benchmark/tree/d538cdc/saved-results/v0.8.4/deepseek-r1, whose prompts and answers have
-# means of 206 and 215 tokens. Half of the prompts are a line or two, and none is above 1,024 tokens.
+# ShareGPT's lengths as vLLM samples it, over their mean: of so large a share the least and the most. From 500 requests
+# in https://github.com/simon-mo/vLLM-Benchmark/tree/d538cdc/saved-results/v0.8.4/deepseek-r1, whose prompts and answers
+# have means of 206 and 215 tokens. Half of the prompts are a line or two, and none is above 1,024 tokens.
 PROMPTS = ((0.25, 0.02, 0.09), (0.25, 0.09, 0.37), (0.25, 0.37, 1.65), (0.15, 1.66, 2.66), (0.1, 2.66, 4.47))
 ANSWERS = ((0.25, 0.02, 0.11), (0.25, 0.12, 0.65), (0.25, 0.8, 1.58), (0.15, 1.58, 2.26), (0.1, 2.26, 3.8))
 
@@ -161,8 +161,8 @@ def served_at_once(row: Row) -> dict[str, Any]:
     The first of ten rounds comes at once, which the mean of all first tokens still shows, and a run has an end. Where
     all lengths are alike requests stay in step, round after round: those that came together end together, and the next
     ones wait for each other's prompts.
-    Prompts and answers of ShareGPT lie as its do about the mean that the row states; random ones of SGLang's client have
-    any length up to one, unless it is told otherwise.
+    Prompts and answers of ShareGPT lie as its do about the mean that the row states; random ones of SGLang's client
+    have any length up to one, unless it is told otherwise.
     """
     kept = re.search(r"max_concurrency (\d+)", row["batch"])
     count = queued(row)
