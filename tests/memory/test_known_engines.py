@@ -128,7 +128,7 @@ def test_sglang_s_rule_of_its_share(visible: int, batched: int | None, layout: L
     [
         ("0.3.0", 80 * GIB, Layout(), 0.88),
         ("0.4.3", 24 * GIB, Layout(tensor=4), 0.85),  # measurements R1225 and R1226, whose logs say so
-        ("0.4.7", 80 * GIB, Layout(tensor=8), 0.81),
+        ("0.4.6", 80 * GIB, Layout(tensor=8), 0.81),
         ("0.4.3", 140 * GIB, Layout(tensor=8), 0.81),
         ("0.4.6", 140 * GIB, Layout(tensor=8), 127 / 140),
     ],
@@ -237,7 +237,7 @@ def test_without_graphs_nothing_is_compiled(version: str, era: str) -> None:
     engine = catalog().engine("vllm").of_version(version)
     plain = engine._replace(graphs=0).valued(engine.values)
     assert plain.values["launch_s"] == engine.coefficients[f"launch_s_uncompiled{era}"].value
-    assert plain.values["launch_s"] > engine.values["launch_s"]
+    assert plain.values["launch_s"] >= engine.values["launch_s"]
 
 
 def test_graphs_of_small_steps_alone() -> None:

@@ -12,9 +12,9 @@ from calc.units import GIB, MIB
 
 LARGE = ("large", "huge")
 TOWERS_SEEN = "0.4.7"  # SGLang #6881
-# Before that rule (SGLang #7054) the share was that of so many ranks at least (#823); of devices above 80 GiB, what 13
-# GiB left since 0.4.5.post3 (#5604).
-RULED, LEFT_ON_LARGER = "0.4.8", "0.4.5"
+# Before that rule (SGLang #7054, in 0.4.7.post1) the share was that of so many ranks at least (#823); of devices above
+# 80 GiB, what 13 GiB left since 0.4.5.post3 (#5604).
+RULED, LEFT_ON_LARGER = "0.4.7", "0.4.5"
 SHARES = ((16, 0.79), (8, 0.81), (4, 0.85), (2, 0.87), (1, 0.88))
 LARGER_BYTES, LEFT_BYTES = 80 * GIB, 13 * GIB
 FEW_GRAPHS = 300  # sequences above which replicas of attention keep more for each
