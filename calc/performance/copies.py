@@ -1,7 +1,7 @@
-"""Passes over memory that an engine adds to the operations of a model: around its caches, products and states."""
+"""What an engine does to operations: passes over memory around caches, products and states, and tiles of attention."""
 
 from calc.performance.device_laws import PLAIN
-from calc.performance.kernels import FEW_ROWS
+from calc.performance.kernels import FEW_ROWS, MOST_DECODED
 from calc.performance.operations import Attention, Copy, Counted, Experts, HostCopy, Pass, Product, Recurrence
 from calc.performance.schedules import Schedule
 
@@ -21,6 +21,22 @@ def with_copies(operations: Pass, schedule: Schedule, *, joins: bool, prompts: b
     if schedule.copies_states:
         operations += copies_of_states(operations, schedule, prompts=prompts)
     return around_products(operations, schedule) if schedule.copies_products else operations
+
+
+def beside_prompts(operations: Pass, schedule: Schedule) -> Pass:
+    """Return a pass in which attention of decoded tokens is a part of the kernel that attends to prompts.
+
+    That kernel's tiles have as many rows as are good for prompts, of which a decoded token fills one, or those of the
+    query heads that share its keys. Latent attention decodes in a kernel of its own.
+    """
+    found: list[Counted] = []
+    for item in operations:
+        step = item.operation
+        if isinstance(step, Attention) and step.queries <= MOST_DECODED and not step.latent:
+            sharing = step.heads / step.kv_heads if schedule.packs_heads else 1.0
+            item = item._replace(operation=step._replace(padding=max(schedule.tile_rows / sharing / step.queries, 1.0)))
+        found.append(item)
+    return tuple(found)
 
 
 def copies_of_cache(operations: Pass, schedule: Schedule) -> Pass:

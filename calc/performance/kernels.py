@@ -211,6 +211,11 @@ class Kernels(DeviceLaws):
             flops=operation.flops * padding,
             cache_bytes=operation.cache_bytes,
         )
+        if operation.padding:
+            prefill = self._prefills.get(key) or self._prefill_law(*key)
+            widths = operation.key_dim + operation.value_dim + 2.0 * prefill.setup_width
+            tiles_s = 2.0 * operation.pairs * operation.heads * operation.padding * widths / prefill.rate
+            seconds = blend(seconds, tiles_s, prefill.sharpness)
         if not own.key_walk_s:
             return seconds
         return max(seconds, walk_s(own, operation, keys=keys, units=self.units, start_s=decode.start_s))

@@ -92,6 +92,7 @@ class Attention(NamedTuple):
     kernel: str  # the format that keys are cached in
     cache_bytes: float  # keys and values read
     chosen: int = 0  # latent vectors that an indexer chooses for each query, which kernels gather one by one
+    padding: float = 0.0  # times its arithmetic that tiles take whose rows are for prompts; 0: they are for its own
 
     @property
     def pairs(self) -> float:

@@ -57,6 +57,8 @@ class Schedule(NamedTuple):
     unpacks: bool  # weights are unpacked to 16 bit in memory before products of many rows
     copies_states: bool  # states of recurrent layers are copied around their update, by some kernels at least
     repeats_heads: bool  # KV heads are copied for each query head that shares them
+    tile_rows: float  # of a tile of attention to prompts, which a decoded token beside them has to itself; 0: none has
+    packs_heads: bool  # query heads that share keys share such a tile
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
     triton: frozenset[str]  # kernels of routed experts that are Triton's, where a library has faster ones
@@ -226,6 +228,8 @@ def known_schedule(
         unpacks=any(name.startswith("unpack_rows") and rows for name, rows in values.items()),
         copies_states=any(name.startswith("state_passes") and passes for name, passes in values.items()),
         repeats_heads=bool(of("repeats_heads")),
+        tile_rows=of("tile_rows", ways) if "tile_rows" in values else 0.0,
+        packs_heads=bool(of("packs_heads")) if "packs_heads" in values else False,
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
         triton=triton,

@@ -7,12 +7,10 @@ the contract's fields and goes through `calc.estimate`.
 import re
 from collections.abc import Callable
 from functools import partial
-from math import exp
 from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.catalog.records import version_numbers
-from calc.performance.arrivals import P95
 from calc.validation.inference import (
     accelerator_of,
     model_of,
@@ -75,7 +73,11 @@ PACED = re.compile(r"(\d[\d.]*) (?:requests )?a second")  # as many requests as 
 LONGER = 2.0  # times as long as requests come has a run to take that says what a server can
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
 HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
-SPREAD = 0.8  # of the logarithm of ShareGPT's lengths, as vLLM samples it: none above 1,024 tokens, with a mean of 200
+# ShareGPT's lengths as vLLM samples it, over their mean: of so large a share the least and the most. From 500 requests
+# in https://github.com/simon-mo/vLLM-Benchmark/tree/d538cdc/saved-results/v0.8.4/deepseek-r1, whose prompts and answers
+# have means of 206 and 215 tokens. Half of the prompts are a line or two, and none is above 1,024 tokens.
+PROMPTS = ((0.25, 0.02, 0.09), (0.25, 0.09, 0.37), (0.25, 0.37, 1.65), (0.15, 1.66, 2.66), (0.1, 2.66, 4.47))
+ANSWERS = ((0.25, 0.02, 0.11), (0.25, 0.12, 0.65), (0.25, 0.8, 1.58), (0.15, 1.58, 2.26), (0.1, 2.26, 3.8))
 
 
 def scenario_of(row: Row) -> dict[str, Any]:
@@ -159,8 +161,8 @@ def served_at_once(row: Row) -> dict[str, Any]:
     The first of ten rounds comes at once, which the mean of all first tokens still shows, and a run has an end. Where
     all lengths are alike requests stay in step, round after round: those that came together end together, and the next
     ones wait for each other's prompts.
-    Prompts and answers of ShareGPT have the spread of its lengths about the mean that the row states; random ones of
-    SGLang's client any length up to one, unless it is told otherwise.
+    Prompts and answers of ShareGPT lie as its do about the mean that the row states; random ones of SGLang's client
+    have any length up to one, unless it is told otherwise.
     """
     kept = re.search(r"max_concurrency (\d+)", row["batch"])
     count = queued(row)
@@ -172,9 +174,11 @@ def served_at_once(row: Row) -> dict[str, Any]:
             return at_a_time | ({"length_spread": 0.0} if alike else {})
         raise SkipError("how many requests ran at a time is not stated")
     arrivals: dict[str, Any] = {"requests": count} | at_a_time | paced(row)
-    if spread:
-        means = {"prompt_tokens": float(row["input_len"]), "output_tokens": float(row["output_len"])}
-        arrivals["lengths"] = {name: spread(mean) for name, mean in means.items()}
+    prompt, output = float(row["input_len"] or 0), float(row["output_len"] or 0)
+    if talks(row):
+        arrivals["lengths"] = conversations(prompt, output)
+    elif spread:
+        arrivals["lengths"] = {"prompt_tokens": spread(prompt), "output_tokens": spread(output)}
     return {"arrivals": arrivals}
 
 
@@ -190,25 +194,41 @@ def paced(row: Row) -> dict[str, Any]:
     return {"requests_per_s": rate}
 
 
-def lognormal_about(mean: float) -> dict[str, int]:
-    """Return the median and what 95 % stay below of lengths of ShareGPT with a mean."""
-    median = mean / exp(SPREAD**2 / 2)
-    return {"median": round(median), "p95": round(median * exp(P95 * SPREAD))}
+def talks(row: Row) -> bool:
+    """Return whether a row's requests are conversations of ShareGPT."""
+    return "ShareGPT" in row["notes"]
+
+
+def conversations(prompt: float, output: float) -> list[dict[str, object]]:
+    """Return the kinds of requests of ShareGPT whose prompts and answers have such means."""
+    return [
+        {
+            "share": asked * answered,
+            "prompt_tokens": between(least * prompt, most * prompt),
+            "output_tokens": between(shortest * output, longest * output),
+        }
+        for asked, least, most in PROMPTS
+        for answered, shortest, longest in ANSWERS
+    ]
+
+
+def between(least: float, most: float) -> dict[str, int]:
+    """Return lengths between two that are all as frequent."""
+    shortest = max(round(least), 1)
+    return {"least": shortest, "most": max(round(most), shortest)}
 
 
 def even_about(mean: float, *, ratio: float) -> dict[str, int]:
     """Return the least and the most of lengths that are all as frequent, with a mean; `ratio` is one over the other."""
     least = max(round(2.0 * mean * ratio / (1.0 + ratio)), 1)
-    return {"least": least, "most": max(round(2.0 * mean) - least, least)}
+    return between(least, round(2.0 * mean) - least)
 
 
 Lengths = Callable[[float], dict[str, int]]
 
 
 def spread_of(row: Row) -> Lengths | None:
-    """Return how the lengths of a row's requests lie about their mean, None where they are alike."""
-    if "ShareGPT" in row["notes"]:
-        return lognormal_about
+    """Return how the lengths that a client drew lie about their mean, None where they are alike or conversations."""
     said = RANGE_RATIO.search(row["notes"])
     return partial(even_about, ratio=float(said.group(1) or 0.0)) if said else None
 

@@ -23,11 +23,25 @@ REPLICAS = re.compile(r"(?:--dp-size|--data-parallel-size|-dp)[= ]([2-9]|1\d)\b"
 EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_size[= ]([2-9]|1\d)\b")
 APART = re.compile(r"--enable-dp-attention")
 UNPADDED = 32  # sequences up to which TensorRT-LLM records each size where nothing is said; of larger 64 and 128
-DRAFTS = re.compile(r"--speculative")
-UNPACKED = re.compile(r"--linear-backend marlin")  # what the device multiplies as it is, too
-# SGLang's kernels with pages of many tokens, under which hybrids share no beginnings and steps are launched ahead
-UNSHARED = "beginnings are not shared"
 WAITING = "the client read tokens that had been waiting"
+# What rows say for which a scenario has no field, and what it did. Of first tokens alone in the second list.
+# SGLang's kernels with pages of many tokens have hybrids share no beginnings, and steps are launched ahead.
+OTHERS = (
+    (re.compile(WAITING), "the client that measured was slower than the server"),
+    (re.compile(r"--speculative"), "tokens are drafted, and how many are accepted is not stated"),
+    (re.compile(r"beginnings are not shared"), "beginnings are not shared by a flag that a scenario has not"),
+)
+OTHERS_FIRST = (
+    (re.compile(r"--linear-backend marlin"), "products of prompts unpack weights by a flag that a scenario has not"),
+    (re.compile(r"--num-scheduler-steps"), "requests wait for several steps by a flag that a scenario has not"),
+)
+
+
+def comparable(row: Row) -> None:
+    """Raise SkipError where a row's notes say that something else was measured than a scenario can have."""
+    for said, effect in OTHERS + (OTHERS_FIRST if "ttft" in row.get("metric", "") else ()):
+        if said.search(row["notes"]):
+            raise SkipError(effect)
 
 
 def launched(row: Row, devices: int) -> dict[str, object]:
@@ -35,15 +49,8 @@ def launched(row: Row, devices: int) -> dict[str, object]:
 
     SGLang divides slots and chunks among its replicas of attention (`--enable-dp-attention`).
     """
+    comparable(row)
     command = row["notes"].partition("args: ")[2] or row["notes"]
-    if WAITING in command:
-        raise SkipError("the client that measured was slower than the server")
-    if DRAFTS.search(command):
-        raise SkipError("tokens are drafted, and how many are accepted is not stated")
-    if UNSHARED in command:
-        raise SkipError("beginnings are not shared by a flag that a scenario has not")
-    if UNPACKED.search(command) and "ttft" in row.get("metric", ""):
-        raise SkipError("products of prompts unpack weights by a flag that a scenario has not")
     found: dict[str, object] = {}
     replicas = int(said.group(1)) if (said := REPLICAS.search(command)) else 1
     shared = replicas if APART.search(command) else 1

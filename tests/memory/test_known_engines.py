@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from calc import ScenarioError, estimate
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
+from calc.catalog.records import version_numbers
 from calc.derivation import Step
 from calc.memory.budget import Layout
 from calc.memory.device_sizes import by_size, size_of
@@ -122,6 +123,23 @@ def test_sglang_s_rule_of_its_share(visible: int, batched: int | None, layout: L
     assert found == round((visible - kept) / visible, 3)
 
 
+@pytest.mark.parametrize(
+    ("version", "visible", "layout", "share"),
+    [
+        ("0.3.0", 80 * GIB, Layout(), 0.88),
+        ("0.4.3", 24 * GIB, Layout(tensor=4), 0.85),  # measurements R1225 and R1226, whose logs say so
+        ("0.4.6", 80 * GIB, Layout(tensor=8), 0.81),
+        ("0.4.3", 140 * GIB, Layout(tensor=8), 0.81),
+        ("0.4.6", 140 * GIB, Layout(tensor=8), 127 / 140),
+    ],
+)
+def test_sglang_s_share_before_it_had_a_rule(version: str, visible: int, layout: Layout, share: float) -> None:
+    """By the ranks in use, and of devices above 80 GiB all but 13 of them since 0.4.5."""
+    early: Any = case(visible, layout=layout, **RULE)
+    early.engine.before = lambda first: version_numbers(version) < version_numbers(first)
+    assert static_fraction(early) == pytest.approx(share)
+
+
 def test_a_share_that_is_given() -> None:
     """It is taken as it is; without a device there is none."""
     assert static_fraction(case(24 * GIB, fraction=0.7, **RULE)) == 0.7
@@ -219,7 +237,7 @@ def test_without_graphs_nothing_is_compiled(version: str, era: str) -> None:
     engine = catalog().engine("vllm").of_version(version)
     plain = engine._replace(graphs=0).valued(engine.values)
     assert plain.values["launch_s"] == engine.coefficients[f"launch_s_uncompiled{era}"].value
-    assert plain.values["launch_s"] > engine.values["launch_s"]
+    assert plain.values["launch_s"] >= engine.values["launch_s"]
 
 
 def test_graphs_of_small_steps_alone() -> None:

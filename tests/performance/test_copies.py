@@ -6,9 +6,9 @@ import pytest
 
 from calc import estimate
 from calc.catalog import catalog
-from calc.performance.copies import around_products, copies_of_states
+from calc.performance.copies import around_products, beside_prompts, copies_of_states
 from calc.performance.kernels import Kernels, kernels
-from calc.performance.operations import Copy, Counted, Experts, HostCopy, Product, Recurrence
+from calc.performance.operations import Attention, Copy, Counted, Experts, HostCopy, Product, Recurrence
 from calc.performance.own_kernels import own_kernels
 from calc.performance.pass_times import pass_time
 from calc.performance.schedules import Schedule, schedule_of
@@ -198,3 +198,44 @@ def test_transformers_computed_all_logits_until_4_45() -> None:
     last, every, old = (report["speed"]["time_to_first_token_s"]["typical"] for report in first)
     assert last < every
     assert old >= every
+
+
+LOOK = Attention(
+    *("Attention", 200.0, 1.0, 500.0, 32, 8, 128, 128, True, None, False, "bf16"), cache_bytes=200 * 500 * 4096.0
+)
+
+
+@pytest.mark.parametrize(
+    ("device", "version", "padding"),
+    [
+        ("a100-sxm-80gb", "0.11", 64.0),
+        ("l40s-48gb", "0.24", 64.0),
+        ("h100-sxm-80gb", "0.11", 32.0),  # of a tile of 128 rows, which four heads share
+    ],
+)
+def test_decoded_tokens_beside_prompts_have_tiles_of_prompts(device: str, version: str, padding: float) -> None:
+    """FlashAttention attends to all sequences of a step in one call, by tiles of as many rows as prompts want."""
+    rules, prompt = schedule("vllm", device, version), LOOK._replace(queries=512.0)
+    found = beside_prompts((Counted(LOOK, 32), Counted(prompt, 32)), rules)
+    assert [item.operation for item in found] == [LOOK._replace(padding=padding), prompt]
+    device_kernels = kernels(catalog().accelerator(device))
+    assert device_kernels is not None
+    assert device_kernels.attention(LOOK._replace(padding=padding)) > 1.05 * device_kernels.attention(LOOK)
+
+
+@pytest.mark.parametrize(("engine", "version"), [("vllm", "0.7"), ("sglang", "0.5"), ("tensorrt-llm", None)])
+def test_others_have_a_kernel_for_decoding(engine: str, version: str | None) -> None:
+    """vLLM had one before V1."""
+    assert not schedule(engine, "a100-sxm-80gb", version).tile_rows
+
+
+def test_latent_attention_decodes_in_a_kernel_of_its_own() -> None:
+    """Whatever stands beside it."""
+    latent = (Counted(LOOK._replace(latent=True), 32),)
+    assert beside_prompts(latent, schedule("vllm", "a100-sxm-80gb")) == latent
+
+
+@pytest.mark.parametrize(("version", "steps"), [("0.3.0", 0.0), ("0.4.0", 1.0), ("0.5.9", 1.0)])
+def test_sglang_launches_a_step_ahead_since_0_4(version: str, steps: float) -> None:
+    """Its scheduler overlapped with the device by default from there on."""
+    assert catalog().engine("sglang").of_version(version).values["steps_ahead"] == steps

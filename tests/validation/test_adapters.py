@@ -246,15 +246,25 @@ def test_what_its_code_decides_is_not_estimated() -> None:
 
 
 def test_requests_of_a_known_number_are_a_burst() -> None:
-    """GPUStack's thousand requests of 512 at a time are a run that ends, and a hundred of four are."""
+    """GPUStack's thousand requests of 512 at a time are a run that ends, a hundred of four are, and ShareGPT's."""
     rows = {row["id"]: row for row in read_rows(inference_speed.FILE)}
     burst, few, drained = (inference_speed.scenario_of(rows[name]) for name in ("S0867", "S0923", "S0874"))
     assert (burst["arrivals"], burst["memory_fraction"]) == ({"requests": 1000, "concurrency": 512}, 0.85)
     assert few["arrivals"]["concurrency"] == 4
-    lengths = drained["arrivals"]["lengths"]["output_tokens"]
-    assert lengths["median"] < 201.6 < lengths["p95"]
+    kinds = drained["arrivals"]["lengths"]
+    assert max(kind["output_tokens"]["most"] for kind in kinds) == pytest.approx(3.8 * 201.6, abs=1)
     long = inference_speed.scenario_of(rows["S0879"])
     assert (long["prompt_tokens"], long["arrivals"]) == (32000, {"requests": 100})  # random, and all alike
+
+
+def test_conversations_have_the_means_that_a_row_states() -> None:
+    """Half of ShareGPT's prompts have less than four tenths of the mean, and the longest more than four times it."""
+    kinds = inference_speed.conversations(217.4, 201.6)
+    for name, mean in (("prompt_tokens", 217.4), ("output_tokens", 201.6)):
+        shares = [(kind["share"], kind[name]["least"], kind[name]["most"]) for kind in kinds]
+        assert sum(share * (least + most) / 2 for share, least, most in shares) == pytest.approx(mean, rel=0.02)
+    assert sum(kind["share"] for kind in kinds if kind["prompt_tokens"]["most"] < 0.4 * 217.4) == pytest.approx(0.5)
+    assert max(kind["prompt_tokens"]["most"] for kind in kinds) > 4 * 217.4
 
 
 def test_published_weights_ran_on_the_h100() -> None:

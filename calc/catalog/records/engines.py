@@ -109,7 +109,9 @@ Change = Literal[
     "sets_graphs_aside",  # as many bytes as they take, and not fewer
     "keeps_states_of_beginnings",  # for sequences that begin alike, where nothing else is said
     "counts_graphs_of_second_runner",
+    "leaves_more_on_larger",  # devices than 80 GiB, beside its share
     "looks_at_towers",  # to say what room a model that sees needs
+    "rules_its_share",  # of the device by chunk, graphs and ranks
 ]
 
 

@@ -8,9 +8,13 @@ from calc.memory.engines.vllm import running_sequences, step_amounts
 from calc.memory.kv_cache import entry_bytes, local_entries
 from calc.memory.pool import with_pool
 from calc.memory.runtime import CACHES, Amount, Case, Runtime, held_amounts, total
-from calc.units import MIB
+from calc.units import GIB, MIB
 
 LARGE = ("large", "huge")
+# Before its rule for it (SGLang #7054) the share was that of so many ranks at least (#823); of devices above 80 GiB,
+# what 13 GiB left since 0.4.5.post3 (#5604).
+SHARES = ((16, 0.79), (8, 0.81), (4, 0.85), (2, 0.87), (1, 0.88))
+LARGER_BYTES, LEFT_BYTES = 80 * GIB, 13 * GIB
 FEW_GRAPHS = 300  # sequences above which replicas of attention keep more for each
 
 
@@ -103,6 +107,8 @@ def static_fraction(case: Case) -> float:
         return case.fraction * (seeing if case.engine.lacks("looks_at_towers") else 1.0)
     values, visible = case.engine.values, case.visible or 0
     ranks = attention_ranks(case.layout)
+    if case.engine.lacks("rules_its_share"):
+        return earlier_fraction(case, ranks * case.layout.pipeline, visible) * seeing
     replicas = ranks // case.layout.tensor
     chunk = case.batched_tokens or by_size(values, "batched_tokens", case.accelerator)
     graph = graph_sequences(values, case.accelerator, case.layout)
@@ -114,6 +120,13 @@ def static_fraction(case: Case) -> float:
     if size_of(values, case.accelerator) in LARGE:
         kept = max(kept, values["kept_large"])
     return round(max(visible - kept, 0) / visible, 3) * seeing if visible else 0.0
+
+
+def earlier_fraction(case: Case, ranks: int, visible: int) -> float:
+    """Return the share of the device for weights and cache before there was a rule for it, by the ranks in use."""
+    if visible > LARGER_BYTES and not case.engine.lacks("leaves_more_on_larger"):
+        return 1.0 - LEFT_BYTES / visible
+    return next(share for least, share in SHARES if ranks >= least)
 
 
 def prompt_graphs_kept(case: Case, chunk: float) -> float:
