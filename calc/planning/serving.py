@@ -1,6 +1,8 @@
 """What an engine holds over the stages of a layout: the fullest device, what fits, and the devices that it takes."""
 
+from functools import cache
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 from calc.architecture.stages import Stage, stages
@@ -263,12 +265,29 @@ class Serving:
             return own
         held = fullest(demand, Layout())[1].held
         least = max(1, held // max(self.accelerator.capacity_bytes, 1))
-        return fewest(least, most, lambda count: self.fitting(demand, count)) or own
+        enough = cache(lambda tensor: self.least_stages(demand, tensor))
 
-    def fitting(self, demand: Demand, devices: int) -> Layout | None:
-        """Return the first of the engine's usual divisions over so many devices that serves the demand."""
-        layouts = candidates(demand, devices, self.engine)
-        return next((layout for layout in layouts if self.fits(demand, layout)), None)
+        def fitting(count: int) -> Layout | None:
+            ways = candidates(demand, count, self.engine)
+            likely = (layout for layout in ways if layout.pipeline == 1 or layout.pipeline >= enough(layout.tensor))
+            return next((layout for layout in likely if self.fits(demand, layout)), None)
+
+        return fewest(least, most, fitting) or own
+
+    def least_stages(self, demand: Demand, tensor: int) -> float:
+        """Return the fewest stages, of two and more, in which so many tensor ranks may serve a demand; inf where none.
+
+        No number of them lessens what the last layer takes with the output matrix. Stages share what the other layers
+        hold of weights and cache; what stands before the first layer is left out, as some engines keep it elsewhere.
+        """
+        architecture, halves = demand.architecture, Layout(tensor=tensor, pipeline=2)
+        layers = architecture.layer_count
+        end = run(self.case(demand, halves, Stage(architecture, layers - 1, layers)))
+        assert end.limit is not None and end.capacity is not None
+        if end.needed > end.limit:
+            return inf
+        shared = self.case(demand, halves, Stage(architecture, 1, layers)).budget
+        return (shared.weights + shared.kv_cache) / max(end.capacity, 1)
 
     def most_sequences(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime] | None = None) -> int:
         """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is.
