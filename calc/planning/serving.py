@@ -1,8 +1,6 @@
-"""What an engine holds over the stages of a layout: the fullest device, what fits, and the devices that it takes."""
+"""What an engine holds over the stages of a layout: the fullest device, and what fits."""
 
-from functools import cache
 from itertools import pairwise
-from math import inf
 from typing import TYPE_CHECKING
 
 from calc.architecture.stages import Stage, stages
@@ -19,8 +17,8 @@ from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, spl
 from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
 from calc.performance.fabric import joined
 from calc.performance.speed import Last
-from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
-from calc.planning.layout import MOST_DEVICES, best_layout, candidates, distinct_stages, fullest, tensor_degrees
+from calc.planning.fit import MOST_SEQUENCES, most_that_fit
+from calc.planning.layout import best_layout, candidates, distinct_stages
 
 if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
@@ -246,48 +244,6 @@ class Serving:
         near = [layout for layout in ways if joined(self.accelerator, ranks=layout.tensor).network is None]
         tried = near[: near.index(least)] if least in near else near
         return next((layout for layout in tried if self.fits(demand, layout)), least)
-
-    def devices_needed(self, demand: Demand, asked: Layout, *, fits: bool) -> Layout | None:
-        """Return the layout of the fewest devices that serve the demand; None if `MOST_DEVICES` do not.
-
-        Tried are the engine's usual layouts of each number of devices, and the one asked for, of which `fits` says
-        whether it serves. A computer of one's own stands alone, unless several of them are asked for.
-        """
-        if self.accelerator is None or self.placement.on_host or self.devices:
-            return None
-        own = asked if fits else None
-        tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
-        most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
-        if asked.devices == 1 and not self.accelerator.sold_in_multiples:
-            most = min(most, 1)
-        most = int(min(most, self.engine.most_devices))
-        if most < 1:
-            return own
-        held = fullest(demand, Layout())[1].held
-        least = max(1, held // max(self.accelerator.capacity_bytes, 1))
-        enough = cache(lambda tensor: self.least_stages(demand, tensor))
-
-        def fitting(count: int) -> Layout | None:
-            ways = candidates(demand, count, self.engine)
-            likely = (layout for layout in ways if layout.pipeline == 1 or layout.pipeline >= enough(layout.tensor))
-            return next((layout for layout in likely if self.fits(demand, layout)), None)
-
-        return fewest(least, most, fitting) or own
-
-    def least_stages(self, demand: Demand, tensor: int) -> float:
-        """Return the fewest stages, of two and more, in which so many tensor ranks may serve a demand; inf where none.
-
-        No number of them lessens what the last layer takes with the output matrix. Stages share what the other layers
-        hold of weights and cache; what stands before the first layer is left out, as some engines keep it elsewhere.
-        """
-        architecture, halves = demand.architecture, Layout(tensor=tensor, pipeline=2)
-        layers = architecture.layer_count
-        end = run(self.case(demand, halves, Stage(architecture, layers - 1, layers)))
-        assert end.limit is not None and end.capacity is not None
-        if end.needed > end.limit:
-            return inf
-        shared = self.case(demand, halves, Stage(architecture, 1, layers)).budget
-        return (shared.weights + shared.kv_cache) / max(end.capacity, 1)
 
     def most_sequences(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime] | None = None) -> int:
         """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is.
