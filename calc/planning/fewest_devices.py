@@ -42,14 +42,24 @@ def devices_needed(serving: Serving, demand: Demand, asked: Layout, *, fits: boo
 def least_stages(serving: Serving, demand: Demand, tensor: int) -> float:
     """Return the fewest stages, of two and more, in which so many tensor ranks may serve a demand; inf where none.
 
-    No number of them lessens what the last layer takes with the output matrix. Stages share what the other layers hold
-    of weights and cache; what stands before the first layer is left out, as some engines keep it elsewhere.
+    Stages share what the layers hold of weights and cache; what stands before the first layer is left out, as some
+    engines keep it elsewhere.
     """
     architecture, halves = demand.architecture, Layout(tensor=tensor, pipeline=2)
-    layers = architecture.layer_count
-    end = run(serving.case(demand, halves, Stage(architecture, layers - 1, layers)))
-    assert end.limit is not None and end.capacity is not None
-    if end.needed > end.limit:
+    if is_beyond(serving, demand, halves):
         return inf
-    shared = serving.case(demand, halves, Stage(architecture, 1, layers)).budget
-    return (shared.weights + shared.kv_cache) / max(end.capacity, 1)
+    shared = serving.case(demand, halves, Stage(architecture, 1, architecture.layer_count))
+    return (shared.budget.weights + shared.budget.kv_cache) / max(shared.visible or 0, 1)
+
+
+def is_beyond(serving: Serving, demand: Demand, halves: Layout) -> bool:
+    """Return whether the last layer with the output matrix is too much in two stages, and so in any number of them.
+
+    More of them lessen neither what it takes, nor what stands beside an engine's share of the device; the share itself
+    some engines make smaller, by the number of ranks, until it fits: a stage for each layer has the smallest one.
+    """
+    layers = demand.architecture.layer_count
+    last = Stage(demand.architecture, layers - 1, layers)
+    few, many = (run(serving.case(demand, halves._replace(pipeline=count), last)) for count in (2, layers))
+    assert few.limit is not None and many.limit is not None
+    return few.needed > few.limit or (many.needed <= many.limit and not many.fits)
