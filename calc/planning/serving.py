@@ -229,8 +229,13 @@ class Serving:
         cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
         if any(map(is_overfull, cases)):
             return False
-        cases.sort(key=lambda case: case.budget.held, reverse=True)  # what does not fit is soon seen
-        return all(run(case).fits for case in cases)
+        found = dict[int, Runtime]()
+        for place in sorted(range(len(cases)), key=lambda place: -cases[place].budget.held):  # too much is soon seen
+            found[place] = run(cases[place])
+            if not found[place].fits:
+                return False
+        self.last = demand, self.engine, layout, [(case, found[place]) for place, case in enumerate(cases)]
+        return True
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
         """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
