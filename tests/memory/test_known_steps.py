@@ -203,6 +203,14 @@ def test_a_layer_that_is_computed_again() -> None:
     assert first.held == held
 
 
+def test_a_layer_is_recorded_once_for_each_way_to_compute_it() -> None:
+    """Runs that differ in their optimizer share its tape, those that differ in their batch do not."""
+    first, other, wider = plan(), plan(optimizer="sgd"), plan(micro_batch=2)
+    kind = first.architecture.kinds[0]
+    assert other.tapes.of(kind) is first.tapes.of(kind)
+    assert wider.tapes.of(kind) is not first.tapes.of(kind)
+
+
 def test_logits_of_a_token_on_a_device() -> None:
     """Ranks divide a vocabulary, not few classes."""
     llama = plan().architecture
