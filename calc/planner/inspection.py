@@ -10,7 +10,6 @@ from calc.errors import ScenarioError, WrongValueError
 from calc.estimate import estimate, report_on, runs_of
 from calc.planner import beside_host
 from calc.planner.candidate import Candidate
-from calc.planner.devices import Devices
 from calc.planner.host_alone import within_host
 from calc.planner.options import Miss, Option, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
@@ -47,7 +46,6 @@ class Inspection(Ranking):
         self.times_prompts = question.rank_by == "energy" or question.need.ttft_s is not None
         self.fitted = dict[tuple[int, int], Fitting]()  # candidates whose first scenario fits, and is not timed yet
         self.served = dict[tuple[int, int], tuple[dict[str, object], Fitting]]()  # those that were timed, as asked
-        self.left_out = False  # whether devices were met on which no engine runs
         self.asked = False  # whether any scenario could be asked
         self.refused: ScenarioError | None = None  # what the first that could not was refused for
 
@@ -202,16 +200,6 @@ class Inspection(Ranking):
             return self.cannot_be(error)
         self.asked = True
         return found
-
-    def unserved(self, devices: Devices) -> Miss | None:
-        """Return that no engine is known to run on devices; None of the first such, of which scenarios are read."""
-        question = self.question
-        if set(question.engines) != {USUAL} or question.have or question.trains or devices.unlike:
-            return None
-        if is_served(facts=self.facts, place=devices.place):
-            return None
-        first, self.left_out = not self.left_out, True
-        return None if first else no_engine()
 
     def cannot_be(self, error: ScenarioError) -> Miss:
         """Return that a scenario cannot be asked: a field that others may have, or that is wrong with all of them.

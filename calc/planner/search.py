@@ -106,7 +106,7 @@ class Search(Inspection):
         """Iterate over what is tried on devices that keep the limits, and count the rest, all of a place at once."""
         for place in places:
             tried = place.candidates()
-            if miss := self.beyond(place.devices.times(1 + self.question.need.spare)) or self.unserved(place.devices):
+            if miss := self.beyond(place.devices.times(1 + self.question.need.spare)):
                 for first in islice(tried, 1):
                     self.reject(first, miss, place.number)
             else:
