@@ -1,4 +1,4 @@
-"""Keeping what follows from a part of a model by which part it is: comparing all of its tensors would take longer."""
+"""Keeping what follows from a part of a model, by which part it is or how it is written: to compare it takes longer."""
 
 from typing import Generic, TypeVar
 
@@ -20,3 +20,20 @@ class Same(Generic[T]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Same) and self.value is other.value
+
+
+class Alike(Generic[T]):
+    """A value that equals those that are written alike.
+
+    >>> Alike({"layers": 1}) == Alike({"layers": 1}), Alike({"layers": 1}) == Alike({"layers": 1.0})
+    (True, False)
+    """
+
+    def __init__(self, value: T) -> None:
+        self.value, self.written = value, repr(value)
+
+    def __hash__(self) -> int:
+        return hash(self.written)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike) and self.written == other.written

@@ -25,8 +25,9 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
     """Return what is moved between products: by table and loss forward, by layers forward, and all of it backward."""
     moved: list[Counted] = []
     back: list[Counted] = []
+    tapes = plan.tapes
     for kind, count in stage.kind_counts():
-        ahead, behind = of_layer(Same(kind), Same(plan.tape(kind)), plan.choices.compiled)
+        ahead, behind = of_layer(Same(kind), Same(tapes.of(kind)), plan.choices.compiled)
         moved.append(Counted(ahead, count))
         back.append(Counted(behind, count))
     first: list[Counted] = []

@@ -19,7 +19,7 @@ from calc.performance.host_part import absorbed, device_layers, device_model, wo
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.own_kernels import OwnKernels, own_kernels
 from calc.performance.passes import Passes
-from calc.performance.schedules import schedule_of
+from calc.performance.schedules import Schedule, schedule_of
 
 if TYPE_CHECKING:
     from calc.memory.served_adapters import ServedAdapters
@@ -57,29 +57,19 @@ def passes_of(
             placement=placement,
         )
         return one_behind_another(one, layout, host, places=places, correction=correction)
-    found, stepwise, family = None, False, demand.architecture.family
-    known = catalog().engine(engine)._replace(era=era)
-    triton = known.triton_experts(family)
-    if accelerator is not None and not placement.alone:
-        classes = kernel_classes(accelerator, backend)
-        stepwise = known.chooses_in_steps(family, classes)
-        own = own_kernels(values, attention, classes, triton, ranks=layout.tensor)
-        found = device_kernels(accelerator, layout, engine, own)
+    found, schedule = kernels_and_schedule(
+        demand=demand,
+        layout=layout,
+        accelerator=accelerator,
+        engine=engine,
+        era=era,
+        values=values,
+        attention=attention,
+        backend=backend,
+        alone=placement.alone,
+    )
     if found is None and not placement.alone:
         return None
-    schedule = schedule_of(
-        values,
-        era=era,
-        weights=demand.weights,
-        accelerator=accelerator if found else None,
-        market=device_class(accelerator) if accelerator else "",
-        backend=backend,
-        attention=attention,
-        triton=triton,
-        stepwise=stepwise,
-        layout=layout,
-        states=demand.architecture.keeps_states,
-    )
     fuses = bool(values["fuses"])
     stage = places[0][1] if places else device_layers(demand, placement)
     model = device_model(stage, demand, layout, placement, fuses=fuses)
@@ -94,6 +84,46 @@ def passes_of(
     if demand.adapters is not None:
         passes = passes._replace(adapters=served_on(demand, demand.adapters, layout))
     return passes if demand.draft is None else with_drafter(passes, demand.draft, fuses=fuses)
+
+
+def kernels_and_schedule(
+    *,
+    demand: Demand,
+    layout: Layout,
+    accelerator: Accelerator | None,
+    engine: str,
+    era: str,
+    values: Mapping[str, float],
+    attention: str,
+    backend: str = "",
+    alone: bool = False,
+) -> tuple[Kernels | None, Schedule]:
+    """Return the kernels of a device, and the schedule in which they run there.
+
+    There are none where its rates are not known, or its host's processor works `alone`.
+    """
+    found, stepwise, family = None, False, demand.architecture.family
+    known = catalog().engine(engine)._replace(era=era)
+    triton = known.triton_experts(family)
+    if accelerator is not None and not alone:
+        classes = kernel_classes(accelerator, backend)
+        stepwise = known.chooses_in_steps(family, classes)
+        own = own_kernels(values, attention, classes, triton, ranks=layout.tensor)
+        found = device_kernels(accelerator, layout, engine, own)
+    schedule = schedule_of(
+        values,
+        era=era,
+        weights=demand.weights,
+        accelerator=accelerator if found else None,
+        market=device_class(accelerator) if accelerator else "",
+        backend=backend,
+        attention=attention,
+        triton=triton,
+        stepwise=stepwise,
+        layout=layout,
+        states=demand.architecture.keeps_states,
+    )
+    return found, schedule
 
 
 def one_behind_another(

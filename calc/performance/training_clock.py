@@ -28,7 +28,7 @@ from calc.performance.totals import total_launches
 from calc.performance.training_passes import CASTS, FP32, NARROW_SCHEME, UNALIGNED, UNPACKING, StepPasses, step_passes
 
 # Kinds of operations, by what makes them slower in a step than alone.
-MOST_KNOWN = 512  # operations of a device whose seconds are remembered
+MOST_KNOWN = 1024  # operations of a device whose seconds are remembered
 PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
 MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
 SENT = "sent"  # which is no kind of its own: it runs beside the others

@@ -291,7 +291,7 @@ def offloaded(plan: Plan, stage: Stage) -> Pass:
     found = []
     if "activations" in plan.offload:
         for kind, count in stage.kind_counts():
-            found.append(Counted(HostCopy("Activations", float(kept_of(plan.tape(kind), plan))), count))
+            found.append(Counted(HostCopy("Activations", float(kept_of(plan.tapes.of(kind), plan))), count))
     if "parameters" in plan.offload:
         total = plan.inventory(stage).total
         size = total.elements * plan.scheme.compute if plan.adapters is None else total.base_bytes

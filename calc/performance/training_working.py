@@ -28,7 +28,7 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
     device = " + ".join(shown(time.pace.seconds(one.whole, kind)) for kind in ON_DEVICE if kind in one.whole.sums)
     return [
         *flops_steps(flops),
-        *largest_steps(time),
+        *largest_steps(found.get(PRODUCTS, ())),
         *(sum_step(name, parts, time.pace.shares[kind]) for kind, name in SUMS.items() if (parts := found.get(kind))),
         *sent_steps(time, source),
         Step(
@@ -92,9 +92,8 @@ def sum_step(name: str, parts: tuple[Part, ...], share: float) -> Step:
     return Step(name, r"\frac{\sum n \cdot t}{e}", f"({numbers}) / {share:.4g}", seconds, unit="s", source=LAWS)
 
 
-def largest_steps(time: StepTime) -> list[Step]:
-    """Return the operations of the largest product, and the rate at which they are done."""
-    listed = time.slowest.whole.parts.get(PRODUCTS, ())
+def largest_steps(listed: tuple[Part, ...]) -> list[Step]:
+    """Return the operations of the largest of some products, and the rate at which they are done."""
     products = [part for part in listed if isinstance(part.operation, Product)]
     if not products:
         return []

@@ -1,13 +1,15 @@
 """What a candidate needs at least, cheap enough for a whole catalogue: nothing better is cut by it."""
 
 from collections.abc import Mapping
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.performance.engine_passes import passes_of
-from calc.performance.starts import starts_s
+from calc.performance.engine_passes import kernels_and_schedule, passes_of
+from calc.performance.operations import Pass
+from calc.performance.starts import beginnings, starts_s
 from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
 from calc.planning.layout import candidates
@@ -27,6 +29,7 @@ READ = frozenset(("speculation", "arrivals", "concurrency", "kv_cache", "kv_cach
 PLACED = frozenset(OF_HOST)
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 NAMED = frozenset((*LENGTHS, "model", "weights", "engine", "accelerator", "accelerators", "sequences"))
+OF_MODELS = ("fuses", "absorbs_latents", "absorbs_chosen")  # coefficients by which an engine computes otherwise
 # Fields that do not change what is asked of devices of a kind for each sequence.
 WHERE = ("accelerator", "accelerators", "sequences")
 
@@ -91,6 +94,7 @@ class Bounds:
         self.splitting = {engine.id for engine in facts.engines() if engine.splits_layers}
         self.beginning_alike = {engine.id for engine in facts.engines() if "vector_start_s" in engine.values}
         self.lengths = dict[str, int]()
+        self.begun = dict[tuple[object, ...], Pass]()  # of a model on so many ranks, whatever the devices are
         # Of a model on devices, whatever its lengths are.
         self.started = facts.once("starts of steps", dict[tuple[object, ...], float])
 
@@ -167,10 +171,10 @@ class Bounds:
         own = "" if engine in self.beginning_alike else str(scenario["weights"])
         key = devices.accelerator.id, devices.number, scenario["model"], engine, own
         if key not in self.started:
-            self.started[key] = self.least_starts(candidate, scenario)
+            self.started[key] = self.least_starts(candidate, scenario, own)
         return self.started[key]
 
-    def least_starts(self, candidate: Candidate, scenario: Mapping[str, object]) -> float:
+    def least_starts(self, candidate: Candidate, scenario: Mapping[str, object], own: str) -> float:
         """Return the same, worked out: on as many tensor ranks as there may be, over which products are least deep."""
         asked, devices = self.of(candidate, scenario).asked, candidate.devices
         engine = on_maker(asked.engine, (devices.accelerator,)) if asked else None
@@ -179,7 +183,8 @@ class Bounds:
         layouts = candidates(asked.demand, devices.number, engine)
         if not layouts or asked.placement.on_host or not is_timed_on(engine, devices.accelerator):
             return 0.0
-        passes = passes_of(
+        run = partial(
+            passes_of,
             demand=asked.demand,
             layout=layouts[0],
             accelerator=devices.accelerator,
@@ -189,7 +194,14 @@ class Bounds:
             values=engine.values,
             attention=asked.attention,
         )
-        return starts_s(passes) if passes else 0.0
+        kernels, schedule = kernels_and_schedule(**run.keywords)
+        if kernels is None:
+            return 0.0
+        key = scenario["model"], own, engine.id, layouts[0], tuple(engine.values.get(name) for name in OF_MODELS)
+        if key not in self.begun:
+            passes = run()
+            self.begun[key] = beginnings(passes) if passes else ()
+        return starts_s(self.begun[key], kernels, schedule)
 
     def engine(self, candidate: Candidate, scenario: Mapping[str, object], known: Named) -> str:
         """Return the engine of a scenario; empty where none is known to run it."""

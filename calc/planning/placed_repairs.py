@@ -44,7 +44,9 @@ def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
         if (size := ceil((device.capacity_bytes + max(short, -now.room)) / GIB)) <= most:
             given = device.limited_to(size * GIB, device.memory_fact.source)
             words = f"Let the driver give the GPU {size} GiB of the memory that they share"
-            yield from wanted.fitting(trial_on(wanted, given), {"memory_limit": f"{size} GiB"}, words, NONE)
+            yield from wanted.fitting(
+                on_device(wanted, given).trial(wanted.demand), {"memory_limit": f"{size} GiB"}, words, NONE
+            )
 
 
 def of_attention(wanted: Wanted) -> Iterator[Repair]:
@@ -165,14 +167,14 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     larger = found[bisect_right(found, device.capacity_bytes, key=lambda other: other.capacity_bytes) :]
     others = [other for other in larger if layout.devices == 1 or other.sold_in_multiples]
     largest = next(filter(is_able, reversed(others)), None)
-    if largest is None or wanted.too_small(largest, wanted.held) or not trial_on(wanted, largest).fits:
+    if largest is None or wanted.too_small(largest, wanted.held) or not holds(on_device(wanted, largest)):
         return
     said = ("memory_limit", "display", "power_limit") if is_limited(wanted) else ()
     left_out = dict[str, object].fromkeys(said)
     for other in others:
-        if not wanted.too_small(other, wanted.held) and is_able(other):
+        if not wanted.too_small(other, wanted.held) and is_able(other) and holds(there := on_device(wanted, other)):
             change = {"accelerator": other.id, **left_out}
-            yield from wanted.fitting(trial_on(wanted, other), change, f"Take {other.name}", HARDWARE)
+            yield from wanted.fitting(there.trial(wanted.demand), change, f"Take {other.name}", HARDWARE)
 
 
 @lru_cache(maxsize=64)
@@ -187,7 +189,14 @@ def is_limited(wanted: Wanted) -> bool:
     return wanted.accelerator != wanted.facts.accelerator(wanted.accelerator.id)
 
 
-def trial_on(wanted: Wanted, other: Accelerator) -> Trial:
-    """Return what another device leaves, and what it lacks."""
-    serving = under(wanted.serving, accelerator=other) if wanted.serving else None
-    return wanted._replace(accelerator=other).trial(wanted.demand, serving=serving)
+def on_device(wanted: Wanted, other: Accelerator) -> Wanted:
+    """Return the same on another device."""
+    return wanted._replace(
+        accelerator=other, serving=under(wanted.serving, accelerator=other) if wanted.serving else None
+    )
+
+
+def holds(wanted: Wanted) -> bool:
+    """Return whether it fits: under an engine it is seen on the first stage that does not."""
+    serving = wanted.serving
+    return serving.fits(wanted.demand, wanted.layout) if serving else wanted.trial(wanted.demand).fits

@@ -1,4 +1,4 @@
-"""What an engine holds over the stages of a layout: the fullest device, what fits, and the devices that it takes."""
+"""What an engine holds over the stages of a layout: the fullest device, and what fits."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,8 +17,8 @@ from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, spl
 from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
 from calc.performance.fabric import joined
 from calc.performance.speed import Last
-from calc.planning.fit import MOST_SEQUENCES, fewest, most_that_fit
-from calc.planning.layout import MOST_DEVICES, best_layout, candidates, distinct_stages, fullest, tensor_degrees
+from calc.planning.fit import MOST_SEQUENCES, most_that_fit
+from calc.planning.layout import best_layout, candidates, distinct_stages
 
 if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
@@ -229,8 +229,13 @@ class Serving:
         cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
         if any(map(is_overfull, cases)):
             return False
-        cases.sort(key=lambda case: case.budget.held, reverse=True)  # what does not fit is soon seen
-        return all(run(case).fits for case in cases)
+        found = dict[int, Runtime]()
+        for place in sorted(range(len(cases)), key=lambda place: -cases[place].budget.held):  # too much is soon seen
+            found[place] = run(cases[place])
+            if not found[place].fits:
+                return False
+        self.last = demand, self.engine, layout, [(case, found[place]) for place, case in enumerate(cases)]
+        return True
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
         """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
@@ -244,31 +249,6 @@ class Serving:
         near = [layout for layout in ways if joined(self.accelerator, ranks=layout.tensor).network is None]
         tried = near[: near.index(least)] if least in near else near
         return next((layout for layout in tried if self.fits(demand, layout)), least)
-
-    def devices_needed(self, demand: Demand, asked: Layout, *, fits: bool) -> Layout | None:
-        """Return the layout of the fewest devices that serve the demand; None if `MOST_DEVICES` do not.
-
-        Tried are the engine's usual layouts of each number of devices, and the one asked for, of which `fits` says
-        whether it serves. A computer of one's own stands alone, unless several of them are asked for.
-        """
-        if self.accelerator is None or self.placement.on_host or self.devices:
-            return None
-        own = asked if fits else None
-        tensor = 1 if self.engine.splits_layers else max(tensor_degrees(demand.architecture))
-        most = own.devices - 1 if own else min(demand.architecture.layer_count * tensor, MOST_DEVICES)
-        if asked.devices == 1 and not self.accelerator.sold_in_multiples:
-            most = min(most, 1)
-        most = int(min(most, self.engine.most_devices))
-        if most < 1:
-            return own
-        held = fullest(demand, Layout())[1].held
-        least = max(1, held // max(self.accelerator.capacity_bytes, 1))
-        return fewest(least, most, lambda count: self.fitting(demand, count)) or own
-
-    def fitting(self, demand: Demand, devices: int) -> Layout | None:
-        """Return the first of the engine's usual divisions over so many devices that serves the demand."""
-        layouts = candidates(demand, devices, self.engine)
-        return next((layout for layout in layouts if self.fits(demand, layout)), None)
 
     def most_sequences(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime] | None = None) -> int:
         """Return the most sequences that are served at once by one data-parallel rank; 0 if not even one is.

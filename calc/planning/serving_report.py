@@ -13,6 +13,7 @@ from calc.memory.engines.vllm_pages import case_pages, flying_tokens
 from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Runtime
 from calc.memory.weights_working import weights_steps
 from calc.memory.working import activation_steps, adapter_steps, logit_steps
+from calc.planning.fewest_devices import devices_needed
 from calc.planning.layout import division
 from calc.planning.served import Served, bounded
 
@@ -197,7 +198,7 @@ def serving_fit(served: Served, *, fewest: bool = True) -> Report:
         "sequence_limit": fewer_sequences(served.case, runtime),
     }
     if fewest:
-        needed = serving.devices_needed(demand, served.layout, fits=runtime.fits is True)
+        needed = devices_needed(serving, demand, served.layout, fits=runtime.fits is True)
         found["devices_needed"] = needed.devices if needed else None
         found["devices_needed_parallelism"] = division(needed) if needed else None
     return found

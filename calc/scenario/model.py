@@ -1,10 +1,12 @@
 """The model of a scenario: an entry of the catalogue, or a config."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.config import Config
 from calc.architecture.families import read_config
+from calc.architecture.identity import Alike
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Engine, StoredWeights
@@ -54,7 +56,7 @@ def read_model(value: object, catalog: Catalog) -> ReadModel:
     if isinstance(value, Mapping) and "config" in value and set(value) <= set(MODEL_FIELDS):
         given = Config(value["config"])
         check_json(given.values, given.field)
-        architecture = read_config(given)
+        architecture = config_architecture(Alike(given.values))
         name = value.get("name", f"{architecture.family} from its config")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             raise ScenarioError("model.name", f"must be a text of at most {LONGEST_NAME} characters, not {name!r:.60}")
@@ -95,6 +97,12 @@ def read_balance(reader: Reader, engine: Engine | None, architecture: Architectu
         raise ScenarioError("balance_experts", "does not apply: the model has no experts")
     reader.filled["balance_experts"] = balances
     return balances
+
+
+@lru_cache(maxsize=8)  # whoever brings one asks again and again; what is known of a layer is known by its identity
+def config_architecture(config: Alike[Mapping[str, object]]) -> Architecture:
+    """Return the architecture of a config."""
+    return read_config(Config(config.value))
 
 
 def known_architecture(

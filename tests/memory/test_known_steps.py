@@ -172,7 +172,7 @@ def plan(**changes: Any) -> Plan:
 def test_selection_by_operation() -> None:
     """PyTorch's policy keeps the input, what attention gives, and every second matrix: q, v, gate and down of seven."""
     run = plan(checkpointing="selective")._replace(selective=PER_OPERATION)
-    tape = run.tape(run.architecture.kinds[0])
+    tape = run.tapes.of(run.architecture.kinds[0])
     names = ["input", "context", "log-sums", "kernel state", "q", "v", "mlp:gate", "mlp:down"]
     assert kept_by_selection(tape, run) == sum(tape.sizes[name] for name in names)
 
@@ -180,7 +180,7 @@ def test_selection_by_operation() -> None:
 def test_selection_without_scores() -> None:
     """Megatron-LM's keeps all but the scores of attention."""
     run = plan(checkpointing="selective", attention="eager")._replace(selective=SCORES)
-    tape = run.tape(run.architecture.kinds[0])
+    tape = run.tapes.of(run.architecture.kinds[0])
     scores = sum(size for name, size in tape.saved.items() if name in ("softmax", "weights"))
     assert scores > 0
     assert kept_by_selection(tape, run) == tape.saved_bytes - scores
@@ -190,9 +190,9 @@ def test_a_layer_that_is_computed_again() -> None:
     """It keeps its input alone, and at its backward all of its values are there again."""
     plain, again = (plan(checkpointing=way) for way in ("none", "full"))
     kind = plain.architecture.kinds[0]
-    tape = plain.tape(kind)
-    inventory = plain.inventory(stages(plain.architecture, 1)[0])
-    first, second = (layer_kept(kind, run, inventory) for run in (plain, again))
+    tape = plain.tapes.of(kind)
+    (_, held), *_ = plain.inventory(stages(plain.architecture, 1)[0]).layers
+    first, second = (layer_kept(run.tapes.of(kind), run, held) for run in (plain, again))
     assert first.kept == tape.saved_bytes
     assert second.kept == tape.sizes["input"] == 512 * 2048 * 2
     assert first.forward == tape.forward_peak_bytes - tape.saved_bytes
@@ -200,7 +200,15 @@ def test_a_layer_that_is_computed_again() -> None:
     keeps = not plain.gradients_stay
     assert (first.backward, first.gradients) == tape.backward_peak(keep_gradients=keeps)
     assert second.backward == max(tape.backward_peak(keep_gradients=keeps)[0], tape.forward_peak_bytes) + second.kept
-    assert first.held == inventory.of(kind)
+    assert first.held == held
+
+
+def test_a_layer_is_recorded_once_for_each_way_to_compute_it() -> None:
+    """Runs that differ in their optimizer share its tape, those that differ in their batch do not."""
+    first, other, wider = plan(), plan(optimizer="sgd"), plan(micro_batch=2)
+    kind = first.architecture.kinds[0]
+    assert other.tapes.of(kind) is first.tapes.of(kind)
+    assert wider.tapes.of(kind) is not first.tapes.of(kind)
 
 
 def test_logits_of_a_token_on_a_device() -> None:

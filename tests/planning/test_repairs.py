@@ -14,7 +14,7 @@ from calc.memory.budget import Layout
 from calc.planning import placed_repairs
 from calc.planning.chance import SURE
 from calc.planning.changes import Repair, Trial, Wanted
-from calc.planning.placed_repairs import of_devices, of_layout, of_other_devices, trial_on
+from calc.planning.placed_repairs import holds, of_devices, of_layout, of_other_devices, on_device
 from calc.planning.repairs import of_context, offered
 from calc.question import read_question
 
@@ -354,7 +354,7 @@ def test_the_search_for_hardware_leaves_nothing_out(engine: str, devices: int, m
             if (other.vendor, other.segment) == (device.vendor, device.segment)
             and other.capacity_bytes > device.capacity_bytes
             and (devices == 1 or other.sold_in_multiples)
-            and trial_on(wanted, other).fits
+            and on_device(wanted, other).trial(wanted.demand).fits
         ),
         key=lambda other: (other.capacity_bytes, other.released),
     )
@@ -433,7 +433,9 @@ def test_trial_on_another_device(engine: str) -> None:
     case |= {"weights": "q8_0"} if engine == "llama.cpp" else {}
     for other in ("rtx-4070", "rtx-4090"):
         there: Any = estimate({**case, "accelerator": other}, repairs=False)
-        assert trial_on(wanted_of(case), catalog().accelerator(other)).room == there["memory"]["headroom_bytes"]
+        moved = on_device(wanted_of(case), catalog().accelerator(other))
+        assert moved.trial(moved.demand).room == there["memory"]["headroom_bytes"]
+        assert holds(moved) == there["memory"]["fits"]
 
 
 def test_llama_cpp_takes_any_number_of_devices() -> None:

@@ -40,7 +40,8 @@ class Device:
     @cached_property
     def layers(self) -> list[Kept]:
         """The activations of each kind of layer."""
-        return [layer_kept(kind, self.plan, self.inventory) for kind, _ in self.inventory.layers]
+        tapes = self.plan.tapes
+        return [layer_kept(tapes.of(kind), self.plan, held) for kind, held in self.inventory.layers]
 
     @cached_property
     def pattern(self) -> list[int]:

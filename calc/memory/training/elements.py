@@ -129,10 +129,6 @@ class Inventory(NamedTuple):
     tied: bool  # the output matrix is the embedding, on the same device
     total: Held  # all of the stage together
 
-    def of(self, kind: Layer) -> Held:
-        """Return what one layer of a kind holds."""
-        return next(group for layer, group in self.layers if layer is kind)
-
 
 @lru_cache(maxsize=4096)  # a plan asks for every kind of layer of every model, with each method
 def held_together(

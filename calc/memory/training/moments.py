@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from calc.architecture.layers import Architecture, Layer
+from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage, local_share
 from calc.memory.training.elements import Held, Inventory
 from calc.memory.training.plan import (
@@ -114,9 +114,8 @@ def kept_of(tape: Tape, plan: Plan) -> int:
     return min(kept_by_selection(tape, plan), tape.saved_bytes) if plan.checkpointing == SELECTIVE else tape.saved_bytes
 
 
-def layer_kept(layer: Layer, plan: Plan, inventory: Inventory) -> Kept:
-    """Return the activations of one layer under the plan's checkpointing."""
-    tape = plan.tape(layer)
+def layer_kept(tape: Tape, plan: Plan, held: Held) -> Kept:
+    """Return the activations of one layer with so many parameters under the plan's checkpointing."""
     keep = not (plan.in_backward or plan.gradients_stay)
     values, gradients = tape.backward_peak(keep_gradients=keep)
     kept = kept_of(tape, plan)
@@ -129,6 +128,6 @@ def layer_kept(layer: Layer, plan: Plan, inventory: Inventory) -> Kept:
         forward=max(tape.forward_peak_bytes - (0 if plan.checkpointing == FULL else kept), 0),
         backward=recomputed + (again if "input" not in tape.saved and plan.checkpointing != "none" else 0),
         gradients=gradients,
-        held=inventory.of(layer),
+        held=held,
         outliving=tape.outliving_bytes,
     )

@@ -160,12 +160,10 @@ class Step(Device):
         plan, numerics = self.plan, self.numerics
         if not numerics.casts or plan.adapters is not None:
             return 0
-        trained = sorted(
-            self.inventory.of(kind).trained for kind, count in self.stage.kind_counts() for _ in range(count)
-        )
-        if plan.checkpointing == "none":
-            trained = trained[:-WAITING] if self.offloads else []
-        return sum(trained) * numerics.compute
+        if plan.checkpointing == "none" and not self.offloads:
+            return 0
+        trained = sorted(self.of_each([group.trained for _, group in self.inventory.layers]))
+        return sum(trained[:-WAITING] if plan.checkpointing == "none" else trained) * numerics.compute
 
     def head_moments(self, alive: int) -> int:
         """Note the loss's moments and return the gradients, in bytes, that are complete after it."""

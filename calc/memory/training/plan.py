@@ -3,14 +3,13 @@
 from typing import NamedTuple
 
 from calc.architecture.identity import Same
-from calc.architecture.layers import Architecture, Layer
+from calc.architecture.layers import Architecture
 from calc.architecture.stages import Stage, stages
 from calc.memory.budget import Layout
 from calc.memory.training.elements import Inventory, Method, take_inventory
-from calc.memory.training.recording import record_layer
+from calc.memory.training.recording import Tapes, tapes_of
 from calc.memory.training.run import Adapters, Batch, Choices, Numerics
 from calc.memory.training.states import Scheme
-from calc.memory.training.tape import Tape
 
 NONE, OPTIMIZER, GRADIENTS, PARAMETERS = 0, 1, 2, 3  # what sharding divides, each with what stands before it (ZeRO)
 NO_CHECKPOINTS, SELECTIVE, FULL = "none", "selective", "full"
@@ -113,11 +112,11 @@ class Plan(NamedTuple):
             return plan
         return plan._replace(choices=self.choices._replace(compiled=usually_compiled(self.scheme, layout)))
 
-    def tape(self, layer: Layer) -> Tape:
-        """Return the tape of a layer."""
-        return record_layer(
-            layer=layer,
-            hidden=self.architecture.hidden_size,
+    @property
+    def tapes(self) -> Tapes:
+        """The tapes of the model's layers."""
+        return tapes_of(
+            Same(self.architecture),
             numerics=self.numerics,
             batch=self.batch,
             choices=self.choices,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from calc.architecture.identity import Same
-from calc.architecture.layers import AFTER, AROUND, BEFORE, BESIDE, ON_OUTPUT, Layer
+from calc.architecture.layers import AFTER, AROUND, BEFORE, BESIDE, ON_OUTPUT, Architecture, Layer
 from calc.memory.training.attention_blocks import AttentionRecorder
 from calc.memory.training.feed_forward_blocks import FeedForwardRecorder
 from calc.memory.training.run import (
@@ -86,26 +86,40 @@ def record_layer(
     adapters: Adapters | None = None,
 ) -> Tape:
     """Return the tape of one layer on one device, forward from its input to its output."""
-    return recorded(Same(layer), hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters)
-
-
-@lru_cache(maxsize=512)
-def recorded(
-    layer: Same[Layer],
-    *,
-    hidden: int,
-    numerics: Numerics,
-    batch: Batch,
-    choices: Choices,
-    adapters: Adapters | None,
-) -> Tape:
-    """Return the tape, of a layer that was asked for before the one that there is."""
-    recorder = LayerRecorder(
-        layer.value, hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters
-    )
-    if layer.value.style.place == BESIDE:
+    recorder = LayerRecorder(layer, hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters)
+    if layer.style.place == BESIDE:
         recorder.side_by_side()
     else:
         recorder.in_turn()
     recorder.others()
     return recorder.tape
+
+
+class Tapes:
+    """The tapes of a model's layers that are all computed in one way, each recorded when it is first asked for."""
+
+    def __init__(self, record: Callable[[Layer], Tape]) -> None:
+        self.record = record
+        self.known: dict[Same[Layer], Tape] = {}
+
+    def of(self, layer: Layer) -> Tape:
+        """Return the tape of a layer."""
+        key = Same(layer)
+        if key not in self.known:
+            self.known[key] = self.record(layer)
+        return self.known[key]
+
+
+@lru_cache(maxsize=256)  # what makes a run fit is looked for in many ways to compute, and asked for again
+def tapes_of(
+    architecture: Same[Architecture], *, numerics: Numerics, batch: Batch, choices: Choices, adapters: Adapters | None
+) -> Tapes:
+    """Return the tapes of a model's layers."""
+
+    def record(layer: Layer) -> Tape:
+        hidden = architecture.value.hidden_size
+        return record_layer(
+            layer=layer, hidden=hidden, numerics=numerics, batch=batch, choices=choices, adapters=adapters
+        )
+
+    return Tapes(record)

@@ -154,17 +154,16 @@ def state_steps(plan: Plan, held: Held, size: int) -> list[Step]:
 def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
     """Return what each kind of layer keeps, by what it is, and what is alive of it at the peak."""
     steps = []
-    total = 0
+    total, tapes, rows = 0, plan.tapes, plan.batch.rows
     terms = []
     for (kind, count), unit in zip(timeline.stage.kind_counts(), timeline.layers, strict=True):
-        tape = plan.tape(kind)
+        tape = tapes.of(kind)
         groups: dict[str, int] = {}
         for name, bytes_kept in tape.saved.items():
             label = tape.labels.get(name, "other")
             groups[label] = groups.get(label, 0) + bytes_kept
         for label, bytes_kept in groups.items():
-            each = bytes_kept / plan.batch.rows
-            numbers = f"{show_count(plan.batch.rows)} × {each:,.6g}"
+            numbers = f"{show_count(rows)} × {bytes_kept / rows:,.6g}"
             steps.append(
                 Step(
                     f"A layer keeps: {label}",
@@ -213,8 +212,8 @@ def excess_steps(kind: Layer, plan: Plan) -> list[Step]:
     whole = plan.choices._replace(unpacks=False, inputs_kept=False)
     full = plan._replace(method=plan.method._replace(adapters=None), choices=whole)
     kept, without = (
-        one.tape(kind).saved_bytes if plan.checkpointing == FULL else kept_of(one.tape(kind), one)
-        for one in (plan, full)
+        tape.saved_bytes if plan.checkpointing == FULL else kept_of(tape, one)
+        for one, tape in ((plan, plan.tapes.of(kind)), (full, full.tapes.of(kind)))
     )
     if kept <= without:
         return []
