@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from calc.memory.training.plan import Plan
 
 SPEED, MEMORY, TRAINING_SPEED, TRAINING_MEMORY = "speed", "memory", "training-speed", "training-memory"
+POOLS, NEW_POOLS = "memory_pool", "memory_pool_of_new_kinds"  # ranges of what is set aside for the cache
+SENSES = ("vision", "audio")  # blocks of what sees and hears
 ANY = "any"  # device, where memory is asked of none
 POOLED = ("NVIDIA", "AMD")  # makers of devices whose memory PyTorch's own allocator gives out: all that was measured
 HOST = "host"  # device class of what stands in a host's memory, which decides the speed
@@ -92,6 +94,26 @@ def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, source
     inside, between = entry["inside"], entry["between"]
     assert isinstance(inside, int | float) and isinstance(between, int | float)
     return math.exp(inside * widening(between, sources))
+
+
+def family_bucket(family: str) -> str:
+    """Return the name under which rows of memory are counted by family of models, of all engines."""
+    return f"family_{family}"
+
+
+def is_plain(architecture: Architecture) -> bool:
+    """Return whether a model reads text alone and all its layers keep the same: what any engine serves alike."""
+    alike = len({kind.caches for kind in architecture.kinds}) == 1
+    senses = any(tensor.block in SENSES for tensor in architecture.embeddings)
+    return alike and not (senses or architecture.keeps_states or architecture.has_encoder)
+
+
+def pool_share(facts: Catalog, architecture: Architecture) -> float:
+    """Return the share of a device within which four of five pools for the cache lie of what an unseen source says."""
+    known = is_plain(architecture) or measured(facts, MEMORY, family_bucket(architecture.family)).sources > 0
+    share = facts.entries("ranges")[POOLS if known else NEW_POOLS]["inside"]
+    assert isinstance(share, int | float)
+    return share
 
 
 def widening(between: float, sources: int) -> float:

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from calc.catalog.records import Engine
+from calc.catalog import catalog
 from calc.derivation import Part, Step
 from calc.memory.cache_working import cache_steps, state_steps
 from calc.memory.drafts_working import draft_steps
@@ -10,11 +10,12 @@ from calc.memory.engines import run
 from calc.memory.engines.sglang import windowed_pool
 from calc.memory.engines.vllm import fewer_sequences, step_tokens
 from calc.memory.engines.vllm_pages import case_pages, flying_tokens
-from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount, Runtime
+from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount
 from calc.memory.weights_working import weights_steps
 from calc.memory.working import activation_steps, adapter_steps, logit_steps
 from calc.planning.fewest_devices import devices_needed
 from calc.planning.layout import division
+from calc.planning.measured import pool_share
 from calc.planning.served import Served, bounded
 
 Report = dict[str, object]
@@ -91,12 +92,14 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     """Return the range of a total: weights within their own, the rest within what measurements showed.
 
     What the allocator may keep is in the upper end alone: it gives some of it back at times that none foresees. An
-    engine that fills a share of the device varies by what lies outside of the share.
+    engine that fills a share of the device varies by what lies outside of the share, and where that is too small by
+    what it would have to be larger.
     """
     values = served.serving.engine.values
     if served.runtime.pool is not None:
         outside = sum(a.bytes for a in served.runtime.amounts if a.scope == DEVICE and a.id not in NOT_USED)
-        return [max(value - outside // 2, 0), value + outside // 2]  # a small encoder takes less than varies outside
+        varies = outside // 2 if served.runtime.fits else pool_spread(served)
+        return [max(value - varies, 0), value + varies]  # a small encoder takes less than varies outside
     weights = next(amount.bytes for amount in served.runtime.amounts if amount.id == "weights")
     kept = served.runtime.scoped(RESERVED) if reserved else 0
     spread = values.get("range_rest", 0.0)
@@ -106,22 +109,17 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     return [min(int(low), value), max(int(high), value)]
 
 
-def margin(engine: Engine, runtime: Runtime) -> int:
-    """Return the bytes by which the upper end of what is needed goes beyond what is computed: the cache is exact."""
-    sizes = {amount.id: amount.bytes for amount in runtime.amounts}
-    exact = sum(sizes.get(name, 0) for name in CACHES)
-    rest = max(runtime.needed - exact - sizes["weights"], 0)
-    share = engine.values.get("range_high", 1 + engine.values.get("range_rest", 0.0)) - 1
-    return round(sizes["weights"] * engine.values["range_weights"] + rest * share)
-
-
 def pool_range(served: Served, pool: int) -> list[int]:
-    """Return the range of the cache set aside: other devices of a kind and other builds leave a little more or less."""
-    amounts = {amount.id: amount.bytes for amount in served.runtime.amounts}
-    values = served.serving.engine.values
-    weights, rest = amounts["weights"], amounts.get("activations", 0) + amounts.get("logits", 0)
-    spread = int(values["range_weights"] * weights + values.get("range_rest", 0.2) * rest)
+    """Return the range of the cache set aside; of what is left for one, by as much as what is held may be more."""
+    held = served.runtime.device
+    spread = pool_spread(served) if served.runtime.pool is not None else total_range(served, held, True)[1] - held
     return [max(pool - spread, 0), pool + spread] if pool else [0, 0]
+
+
+def pool_spread(served: Served) -> int:
+    """Return the bytes by which four of five pools are off: a share of the device, larger for what no row has shown."""
+    share = pool_share(catalog(), served.case.demand.architecture)
+    return int(share * (served.runtime.capacity or 0))
 
 
 def pool_tokens(served: Served, pool: int, cache: int, *, decoding: bool = False) -> int:

@@ -22,8 +22,10 @@ from typing import NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
-from calc.planning.measured import widening
+from calc.planning.measured import NEW_POOLS, POOLS, family_bucket, widening
 from calc.validation.left_out import KINDS, OPEN, RANGED, kept
+from calc.validation.pools import KIND as POOLED
+from calc.validation.pools import architectures, pool_errors
 from calc.validation.residuals import Residual
 from calc.validation.scores import median_size, read_rows
 
@@ -212,7 +214,18 @@ def written_ranges() -> str:
             name = "_".join(filter(None, (FIGURES.get(kind, kind), engine, phase)))
             lines += ["", f'["{name}"]', *(f"{field} = {value}" for field, value in found._asdict().items())]
             lines.append(f"checked = {kept(kind).made}")
+    for name, found in pool_ranges().items():
+        lines += ["", f"[{name}]", *(f"{field} = {value}" for field, value in found._asdict().items())]
+        lines.append(f"checked = {kept(POOLED).made}")
     return "\n".join(lines) + "\n"
+
+
+def pool_ranges() -> dict[str, Range]:
+    """Return the shares of a device within which pools were at first sight; of the new, drawn to the others."""
+    errors = pool_errors()
+    known, new = (width(errors[name], 0.0) for name in (POOLS, NEW_POOLS))
+    ends = {POOLS: known, NEW_POOLS: drawn(new, sources(errors[NEW_POOLS]), known)}
+    return {name: entry(end, 0.0, errors[name]) for name, end in ends.items()}
 
 
 def written_measured() -> str:
@@ -226,6 +239,9 @@ def written_measured() -> str:
                 names.add(f"{engine}_any_{rest.partition('_')[2]}")
             for name in names:
                 buckets.setdefault(name, {}).setdefault(FIGURES.get(kind, kind), []).append(row)
+    of = architectures()
+    for row in kept(POOLED).residuals:
+        buckets.setdefault(family_bucket(of[row.id].family), {}).setdefault(FIGURES[POOLED], []).append(row)
     lines = [
         "# Written by `python -m calc.validation.ranges`: rows and sources of measurements, by engine, class of",
         "# device, class of number format and kind of model.",

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
+from calc.planning.measured import NEW_POOLS, POOLS
 from calc.units import show_count
 from calc.validation.left_out import KINDS, OPEN, RANGED, UNNAMED, decoding_on_host, kept, source_errors
-from calc.validation.ranges import COUNTS, between_of, by_source, left_out, middles, ranges_of
+from calc.validation.ranges import COUNTS, between_of, by_source, left_out, middles, pool_ranges, ranges_of
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
@@ -15,6 +16,7 @@ from macros.markdown import block, unsearched
 
 __all__ = [
     "accuracy_on_host",
+    "accuracy_pools",
     "accuracy_ranges",
     "accuracy_sources_left_out",
     "accuracy_summary",
@@ -86,6 +88,12 @@ def accuracy_ranges() -> str:
         "The factor either way in which four of five rows of an unseen source lie, by the sources behind an answer"
     )
     return block(table(headings, rows, caption=caption, words=2))
+
+
+def accuracy_pools(which: str) -> str:
+    """Return the share of a device within which pools for the cache were at first sight: "shown" before, or "new"."""
+    found = pool_ranges()[{"shown": POOLS, "new": NEW_POOLS}[which]]
+    return f"{percent(found.inside)} ({show_count(found.rows)} rows of {found.sources} sources)"
 
 
 def left_out_error(kind: str) -> str:

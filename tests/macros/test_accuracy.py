@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from calc.catalog import catalog
-from calc.planning.measured import widening
+from calc.planning.measured import NEW_POOLS, POOLS, widening
 from calc.validation import left_out as validation
 from calc.validation import recorded, serving_runs
 from calc.validation.left_out import KINDS as KEPT
@@ -148,6 +148,14 @@ def test_ranges_shown_are_the_catalogue_s() -> None:
         for entry in catalog().entries("ranges").values()
     }
     assert {(row[2], row[5], number(row[6])) for row in rows(left_out.accuracy_ranges())} <= known
+
+
+def test_shares_of_pools_are_the_catalogue_s() -> None:
+    """What the page says of pools is what their ranges are made of."""
+    for which, name in (("shown", POOLS), ("new", NEW_POOLS)):
+        entry = catalog().entries("ranges")[name]
+        said = unmarked(left_out.accuracy_pools(which)).replace("\N{NO-BREAK SPACE}", " ")
+        assert said == f"{100 * entry['inside']:.1f} % ({entry['rows']} rows of {entry['sources']} sources)"
 
 
 def test_frameworks_that_are_not_named_have_every_source() -> None:

@@ -15,7 +15,7 @@ LONG = {"context_tokens": 32768, "sequences": 16}
 CASES: dict[str, dict[str, Any]] = {
     "what each device takes by itself is too much for vLLM": {
         "model": "qwen2.5-3b",
-        "accelerator": "rtx-3060-12gb",
+        "accelerator": "rtx-2060",
         "engine": "vllm",
         **LONG,
     },

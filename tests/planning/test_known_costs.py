@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from calc.catalog import catalog
 from calc.catalog.records import Price
 from calc.memory.training.reserve import ranged
 from calc.planning.cost import cost_of, newest_electricity, newest_purchase, newest_rent, run_cost_of
 from calc.planning.serving_report import pool_range, total_range
+from calc.scenario.model import known_architecture
 from tests.planning.prices import DEVICE, facts
 
 PLAIN = Price("p", "accelerators", DEVICE.id, 1, "on-demand", 2.0, "USD", "hour", "A", "", "s", "2026-11-01", "")
@@ -94,8 +96,10 @@ def served(pool: int | None, **values: float) -> Any:
         SimpleNamespace(id="activations", bytes=40, scope="allocated"),
         SimpleNamespace(id="runtime_context", bytes=20, scope="device"),
     ]
-    runtime = SimpleNamespace(amounts=amounts, pool=pool, scoped=lambda *_: 10)
-    return SimpleNamespace(serving=SimpleNamespace(engine=SimpleNamespace(values=values)), runtime=runtime)
+    runtime = SimpleNamespace(amounts=amounts, pool=pool, scoped=lambda *_: 10, fits=True, device=0)
+    engine = SimpleNamespace(values=values, id="vllm")
+    case = SimpleNamespace(demand=SimpleNamespace(architecture=known_architecture(catalog(), "llama-3.1-8b")))
+    return SimpleNamespace(serving=SimpleNamespace(engine=engine), runtime=runtime, case=case)
 
 
 def test_the_range_of_a_served_total() -> None:
@@ -105,10 +109,37 @@ def test_the_range_of_a_served_total() -> None:
     assert total_range(served(None, **spread), 150, False) == [int(98 + 50 * 0.9), int(102 + 50 * 1.1)]
 
 
-def test_the_range_of_a_pool() -> None:
-    """A share set aside leaves 2 % of the weights and 10 % of the activations more or less for the cache."""
-    assert pool_range(served(500, range_weights=0.02, range_rest=0.1), 500) == [500 - 6, 500 + 6]
-    assert pool_range(served(500, range_weights=0.02, range_rest=0.1), 3) == [0, 9]
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("gemma-3-27b", "memory_pool"),  # sees and has windows, as rows of it show
+        ("olmo-2-7b", "memory_pool"),  # nothing of the kind
+        ("whisper-large-v3", "memory_pool_of_new_kinds"),
+    ],
+)
+def test_the_range_of_a_pool(model: str, name: str) -> None:
+    """A share of the device, as pools were off at first sight: of what rows had shown, or of the new."""
+    found = served(500)
+    found.case.demand.architecture, found.runtime.capacity = known_architecture(catalog(), model), 10_000
+    spread = int(10_000 * catalog().entries("ranges")[name]["inside"])
+    assert pool_range(found, 5000) == [5000 - spread, 5000 + spread]
+    assert pool_range(found, 1) == [0, 1 + spread]
+    assert pool_range(found, 0) == [0, 0]
+
+
+def test_a_share_that_is_too_small_is_so_by_as_much_as_pools_vary() -> None:
+    """No more than a pool is known is it known by how much one is too small."""
+    found = served(500)
+    found.runtime.fits, found.runtime.capacity = False, 10_000
+    spread = int(10_000 * catalog().entries("ranges")["memory_pool"]["inside"])
+    assert total_range(found, 600, True) == [600 - spread, 600 + spread]
+
+
+def test_what_is_left_for_a_cache_varies_by_what_is_held() -> None:
+    """Where no share is set aside: 2 % of 100 bytes of weights, and a tenth of 50 others."""
+    found = served(None, range_weights=0.02, range_rest=0.1)
+    found.runtime.device = 150
+    assert pool_range(found, 500) == [500 - 7, 500 + 7]
 
 
 def test_an_engine_that_fills_a_share_varies_by_what_lies_outside() -> None:
