@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from calc import plan
 from calc.catalog import catalog
+from calc.planning.chance import SURE
 from calc.validation.scores import Row, read_rows
 
 FILE = "deployments.csv"
@@ -25,6 +26,7 @@ class Choice(NamedTuple):
     first: list[Devices]  # cheapest first
     number: int | None  # of the published devices that do; None: not as many as were published
     rent: float | None  # of as many as were published, a month in USD
+    sure: bool  # so many surely do
     lacks: str  # what the published ones lack; empty where they do
 
     @property
@@ -50,6 +52,8 @@ class Choice(NamedTuple):
         found = [f"{self.number} of them do"] if self.number < self.published else []
         if not self.place and self.rent is None:
             found.append("nobody says what they rent for")
+        elif not self.place and not self.sure:
+            found.append(f"so many may not do: {len(self.first)} other kinds surely do, or rent for less")
         elif not self.place:
             found.append(f"{len(self.first)} other kinds rent for less")
         return "; ".join(found)
@@ -78,6 +82,7 @@ def choice(row: Row) -> Choice:
         first=[devices_of(option) for option in found["options"]],
         number=fewest["options"][0]["scenario"]["accelerators"] if served else None,
         rent=own["options"][0]["cost"]["rent_per_month"] if served else None,
+        sure=bool(served) and own["options"][0]["chance"] >= SURE,
         lacks="" if served else next(iter(own["rejected"].values()))["nearest"]["lacks"],
     )
 

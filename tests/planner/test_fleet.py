@@ -227,9 +227,9 @@ def test_a_layout_serves_a_rate() -> None:
 
 
 def test_a_latent_cache_is_not_repeated_for_many() -> None:
-    """120 people who ask DeepSeek-V3 on eight H200: each rank caches its own sequences, as no tensor ranks could."""
+    """140 people who ask DeepSeek-V3 on eight H200: each rank caches its own sequences, as no tensor ranks could."""
     have = {"accelerator": "h200", "accelerators": 8}
-    need = {"users": 120}
+    need = {"users": 140}
     asked = {"want": "models", "model": "deepseek-v3", "weights": "published", "engine": "sglang", "have": have}
     question = {**asked, "need": need, "context_tokens": 8192}
     answer: Any = plan(question)
