@@ -53,7 +53,7 @@ SPEEDS: tuple[Rule, ...] = (
     (
         "asks",
         r"\bresponse times?\b|\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b"
-        r"|(?<!-)\bbench(?:marks?)?\b",
+        r"|(?<!-)\bbench(?:marks?)?\b|\bnumbers (?:for|on|with)\b",
         said("speed"),
     ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b(?!-whisper)|\bprompt processing\b|\bprefill\b", said("speed")),
