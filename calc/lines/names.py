@@ -57,6 +57,7 @@ NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 LATER = re.compile(
     r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;](?!\d)|(?:on|with|under|in|at|for|using|vs|or|runs?|fits?)\b)))"
 )
+WORDS_TOO, OF_TYPE = ("half", "float"), re.compile(r"(?:type|precision)[\s=:]+$")  # formats only behind these
 BEFORE_SIZE = re.compile(r"q\d-\d+(?:\.\d+)?b")
 LADDER = (
     "{}_k_m",
@@ -116,6 +117,8 @@ class Names(DeviceNames):
         before = None  # of a size: a Q3-235B in NVFP4 is a Qwen3
         for window in joined(line, words(line), 3):
             start, end = window[0].start, window[-1].end
+            if line.small[start:end] in WORDS_TOO and not OF_TYPE.search(line.small, 0, start):
+                continue
             if any(DROPPED_WORDS.fullmatch(piece.text) for piece in (window[0], window[-1])):  # gpu 8bit
                 continue
             if line.free(start, end) and (found := self.format(line.small[start:end])):
