@@ -21,6 +21,7 @@ Card = tuple[Accelerator, Price]
 DAYS_A_MONTH = 365 / 12
 OF_CARDS = ("consumer", "workstation", "data-center")  # segments of what is put into a computer
 LISTED = 10
+SOLD = "sold"  # of a card that its maker sells today
 
 
 def said_in(reading: Any) -> dict[str, Any]:
@@ -109,6 +110,14 @@ def sold(*, memory: float = 0, price: float | None = None) -> list[Card]:
     return sorted(found, key=lambda card: card[1].each)
 
 
+def unpriced(memory: float) -> str:
+    """Return which cards with just so much memory (bytes) are sold for a price that nobody knows, in a sentence."""
+    every = (device for device in catalog().accelerators() if device.segment in OF_CARDS and is_card(device))
+    sized = (device for device in every if abs((device.quantity("memory") or 0) / memory - 1) < NEAR)
+    named = [one.name for one in sized if one.availability == SOLD and purchase_today(catalog(), one) is None]
+    return f"It knows none of {', '.join(named)}, which have {memory / GIB:g} GiB." if named else ""
+
+
 def is_card(device: Accelerator) -> bool:
     """Return whether a device is a whole card for a computer, as its maker made it: no chip of a laptop, no module."""
     whole = device.text("form").startswith("PCIe") and not device.quantity("devices_per_package")
@@ -150,8 +159,11 @@ def cards(reading: Any) -> Answer:
         return unknown(f"The catalogue has no card of {size} that is sold for so much.")
     best = BEST.search(reading["line"].lower())
     ranked = sorted(found, key=bandwidth, reverse=True) if best else found
-    first = f"The {'fastest' if best else 'cheapest'} card with {size} is {named(ranked[0])}."
-    caption = f"Cards with {size}, the {'fastest' if best else 'cheapest'} first"
+    kind = "fastest" if best else "cheapest"
+    left_out = unpriced(said["card_memory"] * GIB)
+    known = " that the guide knows a price of" if left_out else ""
+    first = " ".join(filter(None, (f"The {kind} card with {size}{known} is {named(ranked[0])}.", left_out)))
+    caption = f"Cards with {size}, the {kind} first"
     rest = "How fast a model writes follows from how fast a card reads its memory."
     return verdict_html(None, first, rest) + listed(ranked[:LISTED], caption), f"{first} {rest}"
 

@@ -108,7 +108,9 @@ def headline(report: Report) -> Verdict:
     if not listed:
         return False, f"Nothing trains {name} so.", "What is in the way stands below."
     first = listed[0]
-    rest = f"{method(first)}: {lasts(first)}, {money(first, 'rent_per_run')} of rent."
+    buys = (report["question"].get("limits") or {}).get("buy")
+    spent = f"{money(first, 'purchase')} to buy" if buys else f"{money(first, 'rent_per_run')} of rent"
+    rest = f"{method(first)}: {lasts(first)}, {spent}."
     return found_first(first, f"{name}: {fleet(first)}.", rest)
 
 

@@ -192,6 +192,22 @@ class ModelNames:
                 return None
         return None
 
+    def of_other_sizes(self, entry_id: str, name: str) -> tuple[str, ...]:
+        """Return what else a name without a size may mean of a model that has one in its own, by sizes alone.
+
+        Qwen3 Coder is that of 480 billion parameters, or of 30; DeepSeek R1 is no other than itself.
+        """
+        asked = words_of(name)
+        of_own = words_of(str(self.entries[entry_id].get("name"))) - asked
+        if any(map(SIZES.fullmatch, asked)) or not any(map(SIZE.fullmatch, of_own)):
+            return ()
+        sized = [
+            other
+            for other, known in self.own.items()
+            if any(asked < words and all(map(SIZES.fullmatch, words - asked)) for words in known)
+        ]
+        return tuple(other for other in sized if other != entry_id) if entry_id in sized else ()
+
     def newest_first(self, entry_ids: Iterable[str]) -> list[str]:
         """Return entries in the order of their days."""
         return sorted(entry_ids, key=lambda entry_id: released(self.entries[entry_id]), reverse=True)

@@ -94,7 +94,8 @@ def asks_to_train(reader: Reader, wants: list[str]) -> str:
     """Return the kind of question of a line about training."""
     timely = any(amount.field == "days" for amount in reader.amounts)
     cheap = "cost" in wants or (not reader.value("accelerator") and CHEAPEST.search(reader.line.small))
-    if reader.value("accelerators") is None and (timely or cheap):
+    bought = paid(reader) and not reader.value("accelerator")
+    if reader.value("accelerators") is None and (timely or cheap or bought):
         return needing(reader, "deadline")
     if reader.value("model") and any(amount.field == "of" for amount in reader.amounts):
         return needing(reader, "longest", device=True)

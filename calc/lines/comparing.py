@@ -15,9 +15,10 @@ MOST_LOOKED_AT = 4  # words between two things, the last ones of a line
 Span = tuple[int, int]
 BETWEEN = (
     re.compile(
-        r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|instead of\b|rather than\b"
+        r"\b(vs?\b\.?|versus\b|or\b|compare[sd]? (?:to|with)\b|instead of\b|rather than\b|beats?\b|outperforms?\b"
         r"|over(?= (?:an? |the |my )?(?:rtx |gtx |rx )?[a-z]{0,2}\d{3,4}))"
     ),
+    re.compile(r"(\b(?:oder(?: lieber)?|ou|o)\b|还是)"),
     re.compile(r"\b(?:better|faster|slower|cheaper|bigger)\b(?:\s+\S+){0,4}?\s+(than)\b"),
     re.compile(r"\b(?:between|compar\w+|difference)\b.*?\b(and)\b"),
     re.compile(r"\b(?:upgrad\w*|switch\w*|scal\w*)\b.*?\b(to)\b"),

@@ -17,7 +17,7 @@ NUMBERS = {
     **SPELT, "a single": 1, "one": 1, "single": 1, "dual": 2, "pair": 2, "twin": 2, "triple": 3, "quad": 4, "octa": 8,
     "octo": 8, "sixteen": 16, "second": 2, "2nd": 2, "another": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4,
     "einzelne": 1, "zwei": 2, "drei": 3, "vier": 4, "acht": 8, "dos": 2, "tres": 3, "cuatro": 4, "deux": 2, "trois": 3,
-    "quatre": 4, "单": 1, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
+    "quatre": 4, "一": 1, "单": 1, "两": 2, "双": 2, "三": 3, "四": 4, "八": 8,
 }  # fmt: skip
 BETWEEN = frozenset(
     (

@@ -14,12 +14,17 @@ PRECISIONS = {"bf16": "bf16-mixed", "fp16": "fp16-mixed", "fp8": "fp8-mixed", "f
 INFERENCE = ("context_tokens", "prompt_tokens", "output_tokens", "sequences", "batch", "bits")
 TRAINING = ("context_tokens", "batch", "method", "sharding", "optimizer", "checkpointing", "rank", "samples", "epochs")
 RUN = ("fits", "speed", "cost")  # questions of one scenario of inference
+DAY_HOURS = 24
 LONGEST_CONTEXT = 10 * 2**20  # tokens, of any model: more are of a job
 LIMIT = "power_limit"
 # The questions that have a field for what only some have one for: what a plan is asked to keep, or how a model runs.
 TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
-    | {"price": ("models", "hardware", "cards"), "rents": ("hardware",), "hours_a_day": ("hardware", "power")}
+    | {
+        "price": ("models", "hardware", "cards", "deadline"),
+        "rents": ("hardware",),
+        "hours_a_day": ("hardware", "power"),
+    }
     | {"requests_per_s": ("hardware", "speed")}
     | {"days": ("deadline",), "buys": ("hardware",), "supply_w": ("power",), "several": ()}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
@@ -41,6 +46,7 @@ def take(reader: Reader, kind: str | None) -> None:
     """Give the amounts of a line to the fields of its question; what it has no field for is not understood."""
     training = kind in TRAINED
     share_context(reader)
+    take_whole_context(reader)
     take_layout(reader, kind)
     take_link(reader, kind)
     for amount in reader.amounts:
@@ -82,6 +88,15 @@ def share_context(reader: Reader) -> None:
             reader.amounts[place] = amount._replace(field="sequences")
 
 
+def take_whole_context(reader: Reader) -> None:
+    """Take the longest context that a model is made for where a line asks for all of it: full context."""
+    model = reader.value("model")
+    longest = reader.facts.model(str(model)).context_tokens if model else None
+    for place, amount in enumerate(reader.amounts):
+        if amount.field == "whole_context" and longest:
+            reader.amounts[place] = amount._replace(field="context_tokens", value=longest)
+
+
 def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:
     """Return whether a question has a field for a part of the host, what stays there, or the model that drafts."""
     if not kind and reader.processor and chip.field not in OTHERS:
@@ -120,6 +135,8 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
         return (None if kind in ("limit", "longest") else ""), None
     if field == "owns":  # which changes what is looked for, and nothing of what is there
         return (field if kind == "hardware" and reader.value("accelerator") is None else None), value
+    if field == "hours_a_day" and value == DAY_HOURS and kind in RUN:
+        return None, value  # what runs is timed, and paid, all day
     if field in TAKEN_BY:
         return (field if kind in TAKEN_BY[field] and not (kind == "speed" and apart(reader, field)) else ""), value
     if field == "watts":

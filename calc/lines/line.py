@@ -22,29 +22,29 @@ ATOM = re.compile(
 )
 # Words that ask, join or address, and say nothing of a model, a device or a quantity.
 WORDS = """
-a able about across actually add adding advice after against ai all also am amd an and any any1 anybody anyone anything
-apple approximately are around as at attempted average avg be been best better between big bigger biggest both bought
-box budget build but buy buying by calculator can can't card cards case cheap cheaper cheapest chip choose choosing
-company compare compared comparing comparison considering continue continued could cpu cuda current currently decent
-decide deploy deployed deploying dgx difference different do doable docker does doing don't during each enough error
-errors estimate every everyone everything exact exactly example expect expected extremely fastest feasible fine fit
-fits fitting folks for from full gaming geforce generate get gets getting give given gives go goes gonna good got gpu
-gpus graphics guys had handle happen hardware has have having hello help here hey hf hgx hi hold home host hosted
-hosting how huawei i i'd i'm if im in inch incredibly inference instance instruct intel into is issue issues it it's
-its json just kind kinds know language largest launch launch_server least less let like llm llms load loading local
-locally lol long looking lying machine machine's machines mainly make many max maximum may me mem memory meta might min
-mine minimum ml modded model models more most mostly much my necessary need needed needs new nice normal number nvidia
-of office offline ok old on one one's only oom or other our out overall overkill own param parameter parameters params
-path pc people per perhaps plan planning please pls plz podman possible prefer pro purchase py python python3 quant
-quantisation quantization quantized quants question quick radeon ram rather re really reason recommend recommended
-reduce reducing req reqs require required requirement requirements requires resource resources result results rig rigs
-roughly run running runs ryzen same say see self serve served server serving set setup should single size small
-smallest smoothly so some someone something spare spec specs spend still streams suffice sufficient suggest suggestion
-suggestions supervised support supported supports sure system take takes tell tesla than thanks that the their them
-then there these they think thinking this those through thx tia time times tldr to together token tokens too torchrun
-total tried try trying two under up us usable usage use used useful user using value version very via vram wait wanna
-want wanted was way we weights well were what what's whats when where whether which while who will with wondering work
-working works workstation worth would write writing yes you your
+a able about across actually add adding advice advisor after against ai all also am amd an and any any1 anybody anyone
+anything apple approximately are around as ask asked at attempted average avg be been best better between big bigger
+biggest both bought box budget build but buy buying by calculator can can't card cards case cheap cheaper cheapest chip
+choose choosing company compare compared comparing comparison considering continue continued could cpu cuda current
+currently decent decide deploy deployed deploying desktop dgx difference different do doable docker does doing don't
+during each enough error errors estimate every everyone everything exact exactly example expect expected extremely
+fastest feasible fine fit fits fitting folks for from full gaming geforce generate get gets getting give given gives go
+goes gonna good got gpu gpus graphics guys had handle happen hardware has have having hello help here hey hf hgx hi hn
+hold home host hosted hosting how huawei i i'd i'm if im in inch incredibly inference instance instruct intel into is
+issue issues it it's its json just kind kinds know language largest launch launch_server least less let like llm llms
+load loading local locally lol long looking lying machine machine's machines mainly make many max maximum may me mem
+memory meta might min mine minimum ml modded model models more most mostly much my necessary need needed needs new nice
+normal number nvidia of office offline ok old on one one's only oom or other our out overall overkill own param
+parameter parameters params path pc people per perhaps plan planning please pls plz podman possible prefer pro psa
+purchase py python python3 quant quantisation quantization quantized quants question quick radeon ram rather re really
+reason recommend recommended reduce reducing req reqs require required requirement requirements requires resource
+resources result results rig rigs roughly run running runs ryzen same say see self serve served server serving set
+setup should show shown single size small smallest smoothly so some someone something spare spec specs spend still
+streams suffice sufficient suggest suggestion suggestions supervised support supported supports sure system take takes
+tell tesla than thanks that the their them then there these they think thinking this those through thx tia til time
+times tldr to together token tokens too torchrun total tried try trying two under up us usable usage use used useful
+user using value version very via vram wait wanna want wanted was way we weights well were what what's whats when where
+whether which while who will with wondering work working works workstation worth would write writing yes you your
 """
 # The same in German, Spanish, French and Portuguese, and the signs of Chinese.
 FOREIGN_WORDS = """
@@ -52,14 +52,15 @@ auf aus bei beste bester bestes betreiben brauche braucht brauchen das dem den d
 funktioniert für geht gibt grafikkarte grafikkarten gut ich ist kann karte laufen lassen läuft man mein meine meinem
 meinen meiner mir mit nicht oder passen passt reichen reicht schaffe schafft schnell speicher und viel viele vom von
 was welche welcher welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich als mehr genug
-mindestens mind wenigstens etwa ungefähr circa
+mindestens mind wenigstens etwa ungefähr circa gebraucht gebrauchte gebrauchten gebrauchter lieber lokal lokale lokalen
 al bonjour hallo hola comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de
 del ejecutar el ella
 en entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito
 para puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y contexto parametros soporta servidor
-presupuesto
+presupuesto compro
 au aux avec besoin carte cartes ce combien des du est et faire faut graphique graphiques je le les mon modèle modèles
 pour peut peux quel quelle quelles quels servir sur tourne tourner une contexte paramètres requiert serveur suffisent
+config configuration
 suffit qu mémoire moins
 consigo da em meu minha placa placas posso preciso qual quanta quanto rodar rodando roda uma você
 """

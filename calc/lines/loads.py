@@ -9,6 +9,7 @@ from calc.lines.parts import (
     BATCH,
     CONTEXT,
     COUNT,
+    GROUP,
     HOW_MANY,
     MOST,
     NAME_OF_CARD,
@@ -24,6 +25,7 @@ from calc.lines.parts import (
     OF_SAMPLES,
     PEOPLE,
     THOUSANDS,
+    TOGETHER,
     WINDOW,
 )
 
@@ -68,14 +70,14 @@ LOADS: tuple[Rule, ...] = (
     ("context_tokens", rf"\b{COUNT}\s*(?:的)?上下文(?:长度)?", tokens),
     (
         "context_tokens",
-        rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*(?:{NO_DOLLARS}|{OF_REQUESTS}\b|{THOUSANDS}\b))(?:\s*tokens?\b)?",
+        rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*(?:{NO_DOLLARS}|{OF_REQUESTS}\b|(?:{AT_ONCE}\s+)?{THOUSANDS}\b))(?:\s*tokens?\b)?",
         tokens,
     ),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
     # People and batches.
     (
         "sequences",
-        rf"\b(?:for\s+)?{NUMBER}(?:\s?(k)(?=\s*{THOUSANDS}))?\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)"
+        rf"\b(?:for\s+)?{NUMBER}(?:\s?(k)(?=\s*(?:{AT_ONCE}\s+)?{THOUSANDS}))?\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)"
         rf"(?:\s*(?:at once|{AT_ONCE}))?",
         plainly,
     ),
@@ -85,9 +87,10 @@ LOADS: tuple[Rule, ...] = (
         r"(?=\s*(?:[,.;?]|$|(?:with|on|using|at|in)\b))",
         plainly,
     ),
+    ("sequences", rf"\b(?:for\s+)?{NUMBER}\s+(?!{NO_PEOPLE}|pages|images)[a-z]{{4,}}s\s+{TOGETHER}", plainly),
     ("sequences", rf"\b({'|'.join(OF_PEOPLE)})\s+{PEOPLE}\b", spelt),
-    ("sequences", rf"\b(?:team|group) of ({'|'.join(OF_PEOPLE)})\b", spelt),
-    ("sequences", rf"\b(?:team|group) of {NUMBER}\b", plainly),
+    ("sequences", rf"\b{GROUP} of ({'|'.join(OF_PEOPLE)})\b", spelt),
+    ("sequences", rf"\b{GROUP} of {NUMBER}\b", plainly),
     ("sequences", rf"\b{NUMBER}\s*(?:{OF_REQUESTS}\s*)?{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
     (
         "sequences",
@@ -116,7 +119,7 @@ LOADS: tuple[Rule, ...] = (
     ("of", rf"\b{HOW_MANY}(?=(?:\s+(?!{NO_NAME}\b|\d+\s)[\w.-]+){{1,4}}\s+{PEOPLE}\b)", said("sequences")),
     ("of", rf"\b{AT_ONCE}\s+{PEOPLE}(?=[\s?.!]*$|\s+(?:on\b|\d+\s?x))", said("sequences")),
     ("of", r"并发(?:数|量)?[是有能可以到达]*(?:多少|几)|(?:多少|几)个?(?:并发|用户)", said("sequences")),
-    ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+concurren(?:cy|t)\b", said("sequences")),
+    ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+conc(?:urren(?:cy|t))?\b", said("sequences")),
     ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),
     ("of", r"\bmax[-_ ]?model[-_ ]?len(?:gth)?\b(?!\s*[=:]?\s*\d)", said("context_tokens")),
     ("of", r"\bconcurrency(?=[\s?.!]*$)", said("sequences")),
@@ -128,8 +131,10 @@ LOADS: tuple[Rule, ...] = (
         rf"\b{MOST}\s+(?:possible\s+)?{CONTEXT}\b{WINDOW}",
         said("context_tokens"),
     ),
+    ("whole_context", rf"\b(?:full|whole|entire|native)\s+(?:context|ctx)\b{WINDOW}", said(True)),  # the model's
     ("of", r"\b(?:what|which)\s+(?:context|ctx)\b(?!\s+(?:window|length|size))", said("context_tokens")),
-    ("of", r"(?<!full )\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
+    ("of", r"\b(?:context|ctx)\s+(?:window|length|size)\b", said("context_tokens")),  # without a number
+    ("of", r"\b(?:what|which)\s+seq(?:uence)?[- ]?len(?:gth)?\b", said("context_tokens")),
     # How many, where no number is said.
     (
         "at_once",

@@ -57,6 +57,8 @@ NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 LATER = re.compile(
     r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;](?!\d)|(?:on|with|under|in|at|for|using|vs|or|runs?|fits?)\b)))"
 )
+WORDS_TOO, OF_TYPE = ("half", "float"), re.compile(r"(?:type|precision)[\s=:]+$")  # formats only behind these
+BEFORE_SIZE = re.compile(r"q\d-\d+(?:\.\d+)?b")
 LADDER = (
     "{}_k_m",
     "{}_k",
@@ -112,13 +114,22 @@ class Names(DeviceNames):
 
     def formats(self, line: Line) -> Iterator[Name]:
         """Iterate over number formats by their names, the ends of repositories' names, and short ones such as q4."""
+        before = None  # of a size: a Q3-235B in NVFP4 is a Qwen3
         for window in joined(line, words(line), 3):
             start, end = window[0].start, window[-1].end
+            if line.small[start:end] in WORDS_TOO and not OF_TYPE.search(line.small, 0, start):
+                continue
             if any(DROPPED_WORDS.fullmatch(piece.text) for piece in (window[0], window[-1])):  # gpu 8bit
                 continue
             if line.free(start, end) and (found := self.format(line.small[start:end])):
+                if BEFORE_SIZE.match(line.small, start):
+                    before = before or Name(start, end, "weights", found)
+                    continue
                 line.claim(start, end)
                 yield Name(start, end, "weights", found)
+        if before:
+            line.claim(before.start, before.end)
+            yield before
 
     def format(self, name: str) -> str | None:
         """Return the id of the number format of that name, None where there is none."""
@@ -156,6 +167,8 @@ class Names(DeviceNames):
             if before and sized and (whole := self.words_of_model(line, [before, *window])):
                 return whole
             line.claim(start, end)
+            if sizes := self.catalog.model_names.of_other_sizes(found, line.small[start:end]):
+                return Name(start, end, "models", found, others=sizes)
             current = self.catalog.model_names.current(found, line.small[start:end])
             if current == found:
                 return Name(start, end, "models", self.catalog.variant(line.small[start:end]) or found)

@@ -22,7 +22,8 @@ OF_CARDS = {"consumer", "workstation", "data-center"}  # segments
 NO_CARD = 128  # GB, of which computers have as much and cards of one's own have less
 ADDS, TO_WHICH = re.compile(r"\badd(?:ing)?\b"), re.compile(rf"{ADDED_TO.pattern}|\s*(?:next )?to (?:my|an?|the|one) ")
 COUNT = re.compile(
-    rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)|(?<!\S)[x×](\d{{1,2}})(?=\s*(?:$|[,.?!]))"
+    rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)"
+    r"|(?<!\S)(?<!pcie )(?<!\.0 )(?<!gen\d )[x×](\d{1,2})(?=\s*(?:$|[,.?!])|\s+(?!lanes?\b|slots?\b)[a-z])"
     rf"|(?<!\S)-{{0,2}}{LAUNCHED}[\s=]+(\d{{1,3}})\b"
 )
 

@@ -30,9 +30,12 @@ NAME_OF_CARD = r"\d0[5-9]0\b"  # 3090 pages a second are of a card
 AT_ONCE = (
     r"(?:conc(?:urrent(?:ly)?)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
 )
+TOGETHER = r"(?:at once|at (?:the same|a|any) time|simultaneously|concurrently|in parallel)\b"
+GROUP = r"(?:team|group|class|staff|company|firm|office|department|lab|family|household|startup)"  # of so many people
 OF_THESE = r"\b(?:\s*(?:of|with|x|×|\*))?"
 OF_SAMPLES = (
-    r"(?:samples|examples|rows|pairs|instructions|convos|dialogs|dialogues|beispielen?|datensatzen?|exemples|ejemplos)"
+    r"(?:samples|examples|rows|pairs|sentences|instructions|convos|dialogs|dialogues|beispielen?|datensatzen?"
+    r"|exemples|ejemplos)"
 )
 OF_PROMPTS = r"(?:prompts?|inputs?|eingaben?)"
 OF_ANSWERS = r"(?:outputs?|answers?|responses?|completions?|antwort(?:en)?|ausgaben?)"

@@ -16,6 +16,7 @@ PRICES: tuple[Rule, ...] = (
         r"(?:an?\s+|eine?\s+|un\s+|1\s?)?(?:million(?:en)?|mil|m)\s*(?:(?:in|out)put\s+)?tok\w*",
         said("cost"),
     ),
+    ("asks", r"\bcheaper than\b(?! \$)", said("cost")),
     ("asks", r"\bcheap(?:er|est)?\b(?=.*\bper\s+(?:million\s+)?tok(?:en)?s?\b)", said("cost")),
     ("asks", r"\b(?:1|an?|one)\s?(?:m|mil|million)\s*tok(?:en)?s?\b(?=.*\bcosts?\b)", said("cost")),
     # A number without a sign may be a device's name: h100 per hour, 4090 monthly.

@@ -3,7 +3,6 @@
 import re
 
 from calc.catalog import Catalog
-from calc.catalog.model_names import SIZE, words_of
 from calc.lines.chips import Chip, Chips
 from calc.lines.device_names import Count, Name
 from calc.lines.drafting import read_draft
@@ -35,6 +34,7 @@ from calc.lines.wording import (
     LAPTOP,
     LM_STUDIO,
     MLX,
+    NODES,
     NOTHING,
     OF_APPLE,
     OF_FILES,
@@ -129,11 +129,16 @@ class Reader(Chips):
         if nodes is None:
             return
         counted = next((chip for chip in self.chips if chip.field == "accelerators"), None)
-        each = counted.value if counted else in_one_machine(str(self.value("accelerator")), self.facts)
+        whole = in_one_machine(str(self.value("accelerator")), self.facts)
+        each = counted.value if counted else whole
         if each is None:
             self.line.release(nodes.start, nodes.end)
             return
         assert isinstance(each, int) and isinstance(nodes.value, int)
+        for said in self.line.found(NODES):
+            self.line.claim(*said.span())
+        if counted and whole and each == nodes.value * whole:  # of all nodes: 2 nodes (16 GPUs)
+            return
         if counted:
             self.chips[self.chips.index(counted)] = counted._replace(value=each * nodes.value)
         else:
@@ -254,17 +259,6 @@ class Reader(Chips):
         """Take the maker of Macs where a line asks, by these words, which of them there has to be."""
         if which := words.search(self.line.small):
             self.chips.append(Chip(*which.span(), field="vendor", value="Apple"))
-
-    def take_longer(self) -> None:
-        """Take another model of a size that is said alone where the first is not made for a length: 32b at 64k."""
-        tokens = self.count("context_tokens") or self.count("prompt_tokens") or 0
-        for place, chip in enumerate(self.chips):
-            if chip.field == "model" and all(map(SIZE.fullmatch, words_of(self.line.small[chip.start : chip.end]))):
-                names = [str(chip.value), *chip.others]
-                able = (name for name in names if (self.facts.model(name).context_tokens or 0) >= tokens)
-                first = next(able, names[0])
-                others = tuple(name for name in names if name != first)
-                self.chips[place] = chip._replace(value=first, others=others)
 
     def family(self) -> list[str]:
         """Return the models that a word may mean which is a part of their names alone, the newest first: mistral."""

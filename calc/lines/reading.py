@@ -8,6 +8,7 @@ from calc.lines.asking import OF_A_RUN, TIMES, TRAINED, asks
 from calc.lines.deployment import OF_CARDS, beside, host, placed, unlike
 from calc.lines.fielding import take
 from calc.lines.layout import layout
+from calc.lines.model_sizes import take_fitting, take_longer
 from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.lines.speeds import THROUGHPUT
@@ -42,7 +43,8 @@ def read_single(text: object) -> dict[str, Any]:
     if kind == "models":
         reader.read_family()
     take(reader, kind)
-    reader.take_longer()
+    take_longer(reader)
+    take_fitting(reader)
     scenario = question = None
     if kind and not reader.missing:
         if kind in SERVED:

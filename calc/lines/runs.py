@@ -26,6 +26,7 @@ RUNS: tuple[Rule, ...] = (
     ("several", r"\b(?:two|three|both|several|multiple)\b(?=(?: \S+){0,3} (?:models|llms)\b)", said(True)),
     ("asks", r"\bhow many (?:gi?bs?|gigs?|gigabytes)\b|\bon disk\b", said("memory")),
     ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
+    ("asks", r"\b(?:capacity (?:plan(?:ning)?|estimate)|sizing)\b", said("count")),
     ("asks", r"\b(?:energy|joules?|kwh|wh|watts?)\s*(?:per|/|an?)\s*(?:million\s+)?tok(?:en)?s?\b", said("cost")),
     ("asks", r"\bhow (?:big|large) is (?:the |a )?(?:kv )?cache\b", said("cache")),
     ("asks", r"\bkv[-_ ]?cache(?: size)?\b|\b(?:for|of) (?:the )?kv\b", said("cache")),
@@ -91,12 +92,18 @@ RUNS: tuple[Rule, ...] = (
     ("nodes", rf"\b{NUMBER}\s*(?:nodes?|servers){OF_THESE}", plainly),
     ("nodes", rf"-{{0,2}}\bnnodes[\s=]+{NUMBER}\b", plainly),
     ("nodes", rf"\b(?:an?|one|single)\s+node{OF_THESE}", said(1)),
+    # 2x H200 nodes.
+    (
+        "nodes",
+        rf"\b{NUMBER}\s*[x×*]?\s*(?=(?:nvidia |amd |dgx |hgx )?[a-z]{{1,3}}\d{{2,3}}[a-z]*\s+(?:nodes|servers)\b)",
+        plainly,
+    ),
     # 2x 8xH100; 2 H100*8 machines.
     ("nodes", rf"\b{NUMBER}\s*[x×*]\s*(?=\d{{1,2}}\s?[x×*]\s?[a-z])", plainly),
     ("nodes", rf"\b{NUMBER}\s+(?=[a-z]\w+\s?[x×*]\s?\d{{1,2}}\s+(?:machines|nodes|servers)\b)", plainly),
     # How it is trained.
-    ("method", r"\bq-?lora\b", said("qlora")),
-    ("method", r"\b(?:rs)?lora\b", said("lora")),
+    ("method", r"\bq-?lora(?:[- ]?ing)?\b", said("qlora")),
+    ("method", r"\b(?:rs)?lora(?:[- ]?ing)?\b", said("lora")),
     (
         "method",
         r"\bfull(?:[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",
@@ -118,7 +125,8 @@ RUNS: tuple[Rule, ...] = (
     ("rank", r"(?<![\w-])r(8|16|32|64|128|256)\b", plainly),
     (
         "trains",
-        r"\b(?:fine[- ]?tun\w*|finetun\w*|train(?!ium)\w*|tun(?:e|ing)|sft|entrenar|entrainer)\b|微调|训练"
+        r"\b(?:fine[- ]?tun\w*|finetun\w*|train(?!ium)\w*|tun(?:e|ing)|sft)\b|微调|训练"
+        r"|\b(?:entrenar|afinar|entrainer|affiner)\b"
         r"|\bchinchilla(?:[- ]optimal)?\b",
         said(True),
     ),
@@ -134,7 +142,11 @@ RUNS: tuple[Rule, ...] = (
     ("bits_per_weight", r"(?<![\w.,])(\d{1,2}(?:\.\d+)?)\s?(?:bpw|bits?\s*(?:per|/|a)\s*weight)\b", bits_each),
     ("bits_per_weight", r"(?<![\w.,])(\d\.\d+)[-_ ]?bits?\b", bits_each),
     ("bits", r"(?<![\w.,])(\d{1,2})[-_ ]?bits?\b(?:\s*(?:precision|quanti[sz]\w*|quant))?", plainly),
-    ("bits", r"\b(?:unquanti[sz]ed|full precision|half precision)\b", said(16)),
+    (
+        "bits",
+        r"\b(?:unquanti[sz]ed|(?:without|no|not|non)[- ](?:any )?quant(?:s|i[sz]\w*)|full precision|half precision)\b",
+        said(16),
+    ),
     # A round length that is of nothing else: 1024 H100 are cards.
     (
         "context_tokens",

@@ -8,6 +8,7 @@ from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.errors import ScenarioError
 from calc.estimate import estimate
+from calc.lines.model_sizes import FEW_BITS
 from calc.planner.answer import answer
 from calc.planner.formats import is_small
 from calc.planner.offered import COUNTS, MACHINE
@@ -22,7 +23,6 @@ Scenario = Mapping[str, object]
 HAVE = ("accelerator", "accelerators", "host")
 ON_PROCESSORS = "llama.cpp"  # which alone leaves parts of a model in the host's memory
 ON_HOST = frozenset(("experts_on_host", "gpu_layers"))
-FEW_BITS = 4  # below which what a model writes suffers
 
 
 class Settled(NamedTuple):

@@ -53,7 +53,7 @@ SPEEDS: tuple[Rule, ...] = (
     (
         "asks",
         r"\bresponse times?\b|\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b"
-        r"|(?<!-)\bbench(?:marks?)?\b",
+        r"|(?<!-)\bbench(?:marks?)?\b|\bnumbers (?:for|on|with)\b",
         said("speed"),
     ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b(?!-whisper)|\bprompt processing\b|\bprefill\b", said("speed")),
@@ -68,7 +68,7 @@ SPEEDS: tuple[Rule, ...] = (
         r"|\breal[- ]?time factor\b",
         said("speed"),
     ),
-    ("asks", rf"\b{A_SECOND}", said("speed")),
+    ("asks", rf"\b{A_SECOND}|\btok(?:en)?s?(?=\s*(?:/|per|an?)\s*(?:min(?:ute)?|hour|day)\b)", said("speed")),
     ("hours_a_day", r"\b24\s*(?:/|x)\s*7\b|\b(?:a)?round the clock\b", said(24)),
     ("hours_a_day", rf"\b{NUMBER}\s*h(?:ours?|rs?)?\s*(?:/|per|an?|each|every)\s*(?:work(?:ing)?\s*)?day\b", amount),
     # How long a run takes, and how many tokens it reads.
@@ -101,5 +101,9 @@ SPEEDS: tuple[Rule, ...] = (
         plainly,
     ),
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
-    ("asks", r"\btime(?=[\s?.!]*$)|\bduration\b|\beta\b", said("duration")),
+    (
+        "asks",
+        r"\btime(?=[\s?.!]*$)|(?<![\d.]\s)(?<!\bper\s)\b(?:hours|days|weeks)(?=[\s?.!]*$)|\bduration\b|\beta\b",
+        said("duration"),
+    ),
 )

@@ -105,7 +105,9 @@ def finished(reader: Reader) -> dict[str, object]:
         reader.taken["method"] = question["method"] = "full"
     read_data(reader, question, anew=anew)
     device = reader.value("accelerator")
-    question["limits"] = {"devices": MOST_DEVICES, **({"accelerators": [device]} if device else {})}
+    price = reader.value("price")
+    bought = {"price": price, "buy": True} if price else {}
+    question["limits"] = {"devices": MOST_DEVICES, **({"accelerators": [device]} if device else {}), **bought}
     return {**question, "rank_by": "devices" if device and question["need"] else "cost"}
 
 

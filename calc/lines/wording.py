@@ -63,24 +63,26 @@ ADDED_TO = re.compile(r"\s*(?:and|und|[+&]|plus|with|alongside)\s+(?:an? |one |m
 POWER = re.compile(
     r"\bpower (?:draw|consumption|usage|supply|bills?)\b|\bhow much power\b|\bstrom(?:verbrauch|kosten)?\b"
     r"|\bwatts?\b|\bwattage\b|\bpsu\b|\belectric(?:ity)?\b"
-    r"|\b(?:energy|joules?|kwh|wh)\b"
+    r"|\b(?:energy|joules?|kwh|wh)\b|\b(?:heat|hot|cooling|btu)\b"  # which all becomes heat
 )
 CHINCHILLA = re.compile(r"\bchinchilla\b")  # a run as long as serves a model best
 DRAWS = re.compile(
     rf"{POWER.pattern}|\b(?:draws?|pulls?|uses?|consumes?|verbraucht)\b"
 )  # all of a line that asks for it
 OF_PRICES = re.compile(
-    r"\b(?:prices?|pricing|rent|rental|rented|(?:(?:per|an?|each) )?(?:hour|month)|hourly|monthly)\b"
+    r"\b(?:prices?|pricing|rent|rental|rented|(?:(?:per|an?|each) )?(?:hour|month)|(?:hourly|monthly)(?: rates?)?)\b"
 )
 NOTHING = re.compile(r"(?!)")
 RENT_OR_BUY = re.compile(r"\brent\b.{1,12}\bbuy\b|\bbuy\b.{1,12}\brent\b")
 PRICED = re.compile(
-    r"^(?!.*\bbuy\b).*(?:\b(?:prices?|pricing|rent|rental|costs?)\b|\bhow much (?:is|are)\b(?! enough\b))"
+    r"^(?!.*\bbuy\b).*(?:\b(?:prices?|pricing|rent|rental|costs?|(?:hourly|monthly) rates?)\b"
+    r"|\bhow much (?:is|are)\b(?! enough\b))"
     rf"|{RENT_OR_BUY.pattern}"
 )
 WANTED_CARD = re.compile(
     r"(?:\b(?:cheapest|best|fastest|which|what) |^)(?:(?:used|budget|nvidia|amd|consumer|\d+ ?gb(?: vram)?) )*"
     r"(?:gpus?|(?:graphics )?cards?)\b"
 )  # of which only the memory is said
+NODES = re.compile(r"\bnodes?\b")
 NVLINK = re.compile(r"\bnv-?link(?:ed)?\b(?:\s+bridge\b)?")
 TUNED = re.compile(rf"\b(?:{'|'.join(TUNINGS)})\b")  # of which a plain run is answered, and the word said

@@ -25,6 +25,7 @@ from calc.planning.chance import SURE
 from calc.planning.serving_load import server_of
 from calc.units import show_number
 
+OF_FLEETS = ("cost", "devices")  # what ranks by the devices of all replicas
 Line = list[tuple[bool, tuple[bool, float], int, int, Candidate, Option | None]]
 
 
@@ -79,13 +80,21 @@ class Search(Inspection):
         return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
 
     def instead(self, option: Option) -> Iterator[Candidate]:
-        """Iterate over what may surely fit where an option is tight: another scenario, and people on more replicas."""
-        if option.is_sure:
+        """Iterate over what may surely fit where an option is tight: another scenario, and people on more replicas.
+
+        Where devices rank, or what they cost, fewer replicas in fewer bits come before more of them in more bits, as
+        fewer devices of one server do.
+        """
+        if option.is_sure and not self.may_be_fewer(option.candidate):
             return
         if rest := option.candidate.after():
             yield rest
-        if spread := self.spreads.get(option.candidate.place):
+        if not option.is_sure and (spread := self.spreads.get(option.candidate.place)):
             yield from spread.surer()
+
+    def may_be_fewer(self, candidate: Candidate) -> bool:
+        """Return whether another scenario may be better as fewer replicas of it do."""
+        return candidate.replicas > 1 and self.question.rank_by in OF_FLEETS
 
     def in_line(self, tried: Iterable[Candidate]) -> Line:
         """Return candidates in the order of what they can at best be, as a heap."""
@@ -151,9 +160,12 @@ class Search(Inspection):
         return candidate._replace(share=Share(min(fewest(candidate, bound, self.question.need) for bound in bounds)))
 
     def standing(self, candidate: Candidate) -> tuple[bool, float]:
-        """Return what ranks a candidate at best: by its first scenario, and the next, if that should not surely fit."""
+        """Return what ranks a candidate at best: by its first scenario, and the next, if that may be taken."""
         own, rest = self.at_best(candidate), candidate.after()
-        if rest is None or candidate.sure:
+        people = (
+            self.question.need.mean_rate is None
+        )  # of requests at random a bound is so good that all were looked at
+        if rest is None or (candidate.sure and not (people and self.may_be_fewer(candidate))):
             return own
         if candidate.speed is None and candidate.share is None:
             return own

@@ -2,8 +2,8 @@
 
 Of each number of devices every way that the question leaves open is sized and timed by what `estimate` itself asks; the
 fastest that surely fits is taken, with a micro-batch that is doubled while that helps. What recomputes more may be
-faster with a still larger one: that is looked for when the devices' turn has come. The optimizer, and then the
-parameters too, wait in the host's memory only where nothing else surely fits.
+faster with a still larger one: that is looked for when the devices' turn has come. Of what may not fit the leanest ways
+are taken. The optimizer, and then the parameters too, wait in the host's memory only where nothing else surely fits.
 """
 
 from collections.abc import Iterator
@@ -89,10 +89,9 @@ class TrainingSearch(Sizing):
     def fastest(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with the fastest way that surely fits; untimed and tight, where one is likely to.
 
-        Of one that is tight the fastest way is looked for when its turn has come, behind all that surely fit.
+        Of one that is tight it is the fastest of the leanest ways, looked for behind all that surely fit.
         """
-        base, method = candidate.scenario, str(candidate.scenario["method"])
-        ranks, room = candidate.devices.number, candidate.devices.number * candidate.devices.room
+        base, method, ranks = candidate.scenario, str(candidate.scenario["method"]), candidate.devices.number
         found = [{}] if self.question.want == "layout" else list(ways(self.question, method, ranks))
         open_ = [{**base, **way} for way in found]
         if not (every := startable(candidate, open_, self.facts)):
@@ -100,9 +99,10 @@ class TrainingSearch(Sizing):
             assert lacking is not None  # which is so of all of them
             return lacking
         grows, device = "micro_batch" not in base and not candidate.tight, candidate.devices.accelerator
-        waiting = [offloaded(every, parts) for parts in waiting_on(device, self.question)]
-        waiting = [scenarios for scenarios in waiting if scenarios]
+        every = self.leanest(every) if candidate.tight else every
+        waiting = [away for parts in waiting_on(device, self.question) if (away := offloaded(every, parts))]
         held = least(self.architecture(candidate), self.facts.number_format(BASES[method])).held
+        room = ranks * candidate.devices.room
         if held > room and not any("parameters" in str(one.get("offload")) for one in waiting[-1]):
             return too_heavy(held, room)
         leanest = self.leanest([scenario for scenarios in waiting for scenario in scenarios])

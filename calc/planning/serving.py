@@ -1,30 +1,29 @@
 """What an engine holds over the stages of a layout: the fullest device, and what fits."""
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from calc.architecture.stages import Stage, stages
+from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout
 from calc.memory.cache_store import HOST, CacheStore
-from calc.memory.context import context_bytes
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.device_sizes import by_size
 from calc.memory.engines import run
 from calc.memory.engines.llama_cpp import host_layer_bytes, looked_up_bytes
 from calc.memory.engines.vllm import default_sequences
-from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes, split_layers
-from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
+from calc.memory.placement import ON_DEVICES, Host, Placement, expert_bytes
+from calc.memory.runtime import CACHES, Case, Runtime, make_case
 from calc.performance.fabric import joined
 from calc.performance.speed import Last
 from calc.planning.fit import MOST_SEQUENCES, most_that_fit
-from calc.planning.layout import best_layout, candidates, distinct_stages
+from calc.planning.layout import best_layout, candidates
+from calc.planning.placed_stages import PlacedStages
 
 if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
 
 
-class Serving:
+class Serving(PlacedStages):
     """A demand under an engine on a kind of device; the layout is asked for with each question."""
 
     def __init__(
@@ -46,9 +45,8 @@ class Serving:
         traffic: "Traffic | None" = None,
         correction: Correction = UNCORRECTED,
     ) -> None:
-        self.engine, self.accelerator = engine, accelerator
-        self.placement, self.host = placement, host
-        self.devices, self.split = devices, split  # where they are not alike, and the layers' shares on them
+        super().__init__(engine, placement=placement, devices=devices, split=split)
+        self.accelerator, self.host = accelerator, host
         self.fraction, self.attention = fraction, attention
         # What the engine takes by itself is nothing that is asked for: on another device it takes that device's own.
         self.batched_tokens = None if batched_tokens == self.own_piece_tokens else batched_tokens
@@ -145,40 +143,6 @@ class Serving:
             return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
 
-    def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
-        """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
-        if not self.devices and (not self.placement.on_host or self.placement.alone):
-            return distinct_stages(demand.architecture, layout.pipeline)
-        return tuple(self.placed_stages(demand, layout))
-
-    def placed_stages(self, demand: Demand, layout: Layout) -> list[Stage]:
-        """Return the stages of all layers that stand on devices."""
-        architecture, first = demand.architecture, self.placement.first(demand.architecture)
-        if self.devices:
-            return [stage for _, stage in self.places(demand)]
-        if not first:
-            return stages(architecture, layout.pipeline)
-        layers = architecture.layer_count - first
-        count = min(layout.pipeline, layers)
-        cuts = [first + layers * part // count for part in range(count + 1)]
-        return [Stage(architecture, start, end) for start, end in pairwise(cuts)]
-
-    def places(self, demand: Demand) -> list[tuple[Accelerator, Stage]]:
-        """Return the layers of each device where they are not alike: by `split`, or by their free memory."""
-        if not self.devices:
-            return []
-        architecture, start = demand.architecture, self.placement.first(demand.architecture)
-        free = [
-            max(visible_bytes(device, self.engine) - context_bytes(self.engine, device), 0) for device in self.devices
-        ]
-        found = []
-        counts = split_layers(architecture.layer_count - start, self.split or free)
-        for device, count in zip(self.devices, counts, strict=True):
-            if count:
-                found.append((device, Stage(architecture, start, start + count)))
-            start += count
-        return found
-
     def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
         """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
         ranks = layout.devices // layout.pipeline
@@ -190,11 +154,6 @@ class Serving:
             if key not in sizes:
                 sizes[key] = run(self.case(demand, layout, stage)).device
         return ranks * sum(sizes[key] for key, _ in keys)
-
-    def key(self, stage: Stage) -> tuple[object, ...]:
-        """Return what stages have in common that hold the same."""
-        apart, kinds = self.placement.apart(stage), tuple((id(kind), count) for kind, count in stage.kind_counts())
-        return stage.is_first, stage.is_last, kinds, apart.last - apart.first, stage.first if self.devices else 0
 
     def host_bytes(self, demand: Demand) -> int:
         """Return what is in the host's memory: caches, and tables, layers and experts that llama.cpp leaves there."""

@@ -727,7 +727,22 @@ def test_a_card_is_looked_for_by_its_memory() -> None:
     cheapest, best = (asked(f"{word} gpu with 24gb vram") for word in ("cheapest", "best"))
     assert f"is {min(priced, key=priced.__getitem__)}: " in cheapest["status"] and "left out" not in cheapest["html"]
     fast = max(sold(memory=24 * 2**30), key=lambda card: card[0].quantity("bandwidth") or 0)
-    assert f"The fastest card with 24 GiB or more is {fast[0].name}: " in best["status"]
+    assert f"is {fast[0].name}: " in best["status"] and "The fastest card with 24 GiB or more" in best["status"]
+
+
+def test_a_card_without_a_price_is_no_cheapest_and_is_named() -> None:
+    """Of 48 GiB no price on sale is known: what is called the cheapest is so of those with one, which is said."""
+    priced = {device.id for device, _ in sold(memory=48 * 2**30)}
+    status = asked("cheapest 48 GB card")["status"]
+    left_out = [catalog().accelerator(name) for name in ("l40s-48gb", "w7900-48gb") if name not in priced]
+    assert left_out and all(device.name in status for device in left_out) and "knows a price of" in status
+
+
+def test_a_run_on_what_is_bought_says_its_price() -> None:
+    """A sum for a workstation that trains is a limit of its price, and no rent."""
+    reading = read_line("$15k budget workstation for lora-ing 70b models")
+    assert reading["question"]["limits"]["price"] == 15_000 and reading["asks"] == "deadline"
+    assert " USD to buy." in answer_line("$15k budget workstation for lora-ing 70b models")["status"]
 
 
 def test_the_best_card_for_a_sum_says_in_what_respect() -> None:

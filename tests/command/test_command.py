@@ -130,7 +130,7 @@ def test_ask_lists_what_stands_in_servers_or_on_a_processor_alone(capsys: pytest
     """A processor alone is no accelerator, and servers that stand side by side are counted, as their price is."""
     status, out = said(capsys, "ask", "8gb laptop")
     assert status == 0 and "a processor alone" in out.partition("Each answer")[2]
-    assert "servers of 2 × Instinct MI325X" in said(capsys, "ask", "serve llama 3.3 70b to 200 people")[1]
+    assert re.search(r"\d servers of \d × ", said(capsys, "ask", "serve llama 3.3 70b to 200 people")[1])
 
 
 def test_sides_of_a_line_are_those_that_its_sentence_compares(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,7 @@ MISREAD = frozenset(
         "train nanogpt 124M on my 3060",
         "llama3 gradient 1048k 8b vram at 256k ctx",
         "how much system ram for deepseek v4 flash q4 with experts offloaded",
+        "power bill per month for a 5090 running qwen3 32b 8h a day",
         "we need 2000 tokens/s aggregate on llama 3.1 8b, how many l40s?",
     }
 )
@@ -114,8 +115,9 @@ def misread(row: dict[str, str], reading: Any) -> list[str]:
         family, models = wanted.pop("family"), found.pop("models", [])
         problems += [] if models and all(name.startswith(family) for name in models) else [f"models {models}"]
     if "bits" in wanted:
-        chosen = found.pop("weights")
+        chosen = found.pop("weights", [])
         listed = chosen if isinstance(chosen, list) else [chosen]
+        problems += [] if listed else ["weights"]
         problems += [name for name in listed if bits(name) > float(wanted["bits"])]
         wanted.pop("bits")
     if wanted.get("model", "")[:1].isdigit():
@@ -428,3 +430,33 @@ def test_no_line(line: object) -> None:
     """What is no text, or a book, is refused by name."""
     with pytest.raises(ScenarioError, match="line"):
         read_line(line)
+
+
+def test_a_name_of_several_sizes_is_the_largest_that_devices_hold() -> None:
+    """Qwen3 Coder has 480 billion parameters or 30; of memory that the line says of the host, all counts."""
+    said = ("on a 4060", "on 8x h200", "3090 512gb ram", "3090 64gb ram", "how much vram")
+    models = [understood(read(f"qwen3 coder {where}"))["model"] for where in said]
+    large, small = "qwen3-coder-480b-a35b", "qwen3-30b-a3b"
+    assert models == [small, large, large, small, large]
+    chip = next(chip for chip in read("qwen3 coder on a 4060")["chips"] if chip["field"] == "model")
+    assert chip["others"] == [large]
+    assert understood(read("deepseek r1 on a 3090"))["model"] == "deepseek-r1"  # its distilled ones have other names
+
+
+def test_all_of_a_context_is_the_models_own() -> None:
+    """Full context is what a model is made for; with a number it is that, and without a model it is left over."""
+    assert understood(read("gemma 3 27b full context on a 5090"))["context_tokens"] == 131072
+    assert understood(read("gemma 3 27b with a full context window of 64k on a 5090"))["context_tokens"] == 65536
+    assert [part["text"] for part in read("what can i run with full context on a 5090")["unread"]] == ["full context"]
+
+
+def test_nodes_are_counted_once() -> None:
+    """Devices of all nodes that are said too are no more of each."""
+    lines = ("kimi k2 on 2x H200 nodes", "kimi k2 on 2x H200 nodes (16 GPUs)", "kimi k2 on 2 nodes of 8xH200")
+    assert [understood(read(line))["accelerators"] for line in lines] == [16, 16, 16]
+
+
+def test_a_format_is_not_taken_from_a_models_name() -> None:
+    """The Q3 before a size is a format only where the line says no other."""
+    assert understood(read("q3-235b-a22b nvfp4 on 4x h100"))["weights"] == "nvfp4"
+    assert understood(read("llama 3.3 q4-70b on 2x3090"))["weights"] == "q4_k_m"

@@ -1,7 +1,7 @@
 """Replicas: as many as the load takes and no more, each within its times when requests come at random."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -189,6 +189,18 @@ def test_people_who_wait_are_spread() -> None:
     assert max(option["replicas"] for option in answer["options"]) > 1
 
 
+def test_fewer_servers_in_fewer_bits_come_before_more_in_more() -> None:
+    """A limit on devices makes nothing cheaper: a server in eight bits had been offered only where two could not be."""
+    need: dict[str, object] = {"users": 400, "tokens_per_s_each": 10}
+    question = {"want": "hardware", "model": "llama-3.3-70b", "weights": ["bf16", "fp8", "awq"], "need": need}
+    cards: dict[str, object] = {"accelerators": ["mi325x"], "rent": True}
+    free, limited = (
+        cast("Any", plan({**question, "limits": limits}))["options"][0] for limits in (cards, {**cards, "devices": 2})
+    )
+    assert free["scenario"] == limited["scenario"] and free["replicas"] == limited["replicas"]
+    assert free["scenario"]["weights"] != "bf16"
+
+
 def test_one_more_who_waits_is_never_cheaper() -> None:
     """Where one replica may not fit, two that surely do come before dearer devices: nine people paid more than ten."""
     question = {**SERVICE, "engine": "llama.cpp", "context_tokens": 8192, "limits": {"accelerators": ["p40", "a40"]}}
@@ -201,7 +213,8 @@ def test_one_more_who_waits_is_never_cheaper() -> None:
         sure.append(first["chance"] >= 0.95)
     assert prices == sorted(prices) and all(sure)
     assert prices[1] == prices[2] == pytest.approx(2 * prices[0])
-    alone: Any = plan({**question, "need": {"users": 9}, "limits": {"accelerators": ["p40"], "devices": 1}})
+    published = {**question, "weights": "published"}  # else fewer bits are looked for
+    alone: Any = plan({**published, "need": {"users": 9}, "limits": {"accelerators": ["p40"], "devices": 1}})
     assert [option["chance"] < 0.95 for option in alone["options"]] == [True]  # there is no second one
 
 

@@ -21,7 +21,7 @@ from calc.planner.need import Share
 from calc.planner.options import Option, short, slow, tight, too_heavy
 from calc.planner.question import RANKS, read_question
 from calc.planner.ranking import parameters
-from calc.planner.search import Search
+from calc.planner.search import OF_FLEETS, Search
 from calc.planner.wanted import chosen_models
 from calc.planning.chance import LIKELY, SURE
 from calc.question import read_placement
@@ -99,20 +99,24 @@ def least_on_host(scenario: dict[str, object]) -> dict[str, object] | None:
 
 
 def first_served(search: Search, candidate: Candidate, people: int) -> Option | None:
-    """Return what the fewest replicas serve that there may be, each number of them tried."""
+    """Return what the fewest replicas serve that there may be, each number of them tried; of as many in most bits.
+
+    Where their number does not rank it is the first scenario that serves.
+    """
     if people == 1:
         return served(search, candidate)
-    likely = None
+    likely, sure = None, list[Option]()
     for scenario in candidate.scenarios:
         for replicas in range(1, min(candidate.most_replicas, people) + 1):
             share = Share(replicas, -(-people // replicas))
             given = candidate._replace(scenarios=(scenario,)).given(share)
             if search.beyond_limits(given) is None and (option := served(search, given)):
                 if option.is_sure:
-                    return option
+                    sure.append(option)
                 likely = likely or option
                 break
-    return likely
+    fewest = search.question.rank_by in OF_FLEETS
+    return min(sure, key=lambda option: option.candidate.replicas if fewest else 0, default=likely)
 
 
 def every_value(question: dict[str, object]) -> list[tuple[bool, tuple[bool, float]]]:

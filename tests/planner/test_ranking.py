@@ -69,7 +69,8 @@ def test_limits_are_kept_by_all_devices_together() -> None:
     assert ranking(limits={"rent": True}).beyond_limits(unknown) == Miss("rent", "no rent of it is known", inf)
     assert ranking(limits={"power_w": 900}).beyond_limits(unknown) is None
     share = CANDIDATE._replace(share=Share(2, 1))
-    assert ranking(limits={"price": 2000}).beyond_limits(share) == Miss("price", "3,000 USD is more than 2,000", 1.5)
+    several = Miss("price", "2 of these servers are needed, and 3,000 USD is more than 2,000", 1.5)
+    assert ranking(limits={"price": 2000}).beyond_limits(share) == several
 
 
 def test_a_known_speed_ranks() -> None:

@@ -10,6 +10,7 @@ import pytest
 from calc import ScenarioError, estimate, plan
 from calc.catalog import catalog
 from calc.memory.training.phases import stays_bytes
+from calc.memory.training.plan import FULL
 from calc.planner.candidate import Candidate
 from calc.planner.offered import CLUSTERS, COUNTS, MACHINE
 from calc.planner.options import Miss, tokens_a_second
@@ -480,7 +481,8 @@ def drawn_among(seed: int) -> dict[str, Any]:
 def fastest_of_all(search: TrainingSearch, candidate: Candidate) -> tuple[bool, float, int] | None:
     """Return whether the fastest way is tight, its tokens a second and what it leaves: each way and batch estimated.
 
-    What is left to the host comes in after what is not, and only what surely fits has larger batches.
+    What is left to the host comes in after what is not, only what surely fits has larger batches, and what may not fit
+    recomputes all that the question leaves open.
     """
     question, count, tight = search.question, candidate.devices.number, None
     every = [{**candidate.scenario, **way} for way in ways(question, str(question.fields["method"]), count)]
@@ -493,7 +495,8 @@ def fastest_of_all(search: TrainingSearch, candidate: Candidate) -> tuple[bool, 
             except ScenarioError:
                 continue
             sure = report["memory"]["chance"] >= SURE
-            fits = sure or (size == 1 and report["memory"]["chance"] >= LIKELY)
+            leanest = size == 1 and ("checkpointing" in question.fields or made["checkpointing"] == FULL)
+            fits = sure or (leanest and report["memory"]["chance"] >= LIKELY)
             if not fits or search.short_of(made, candidate.devices.accelerator, LIKELY):
                 continue
             rate = report["speed"]["tokens_per_s_per_device"]["typical"] if report["speed"] else 0.0
