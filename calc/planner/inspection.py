@@ -137,7 +137,7 @@ class Inspection(Ranking):
         if self.question.alone:
             report = within_host(report, candidate.devices.room)
         memory = report["memory"]
-        spare, chance = room_of(memory)[0], memory["chance"]
+        spare, chance = room_of(memory).spare, memory["chance"]
         if chance < LIKELY:
             return short(max(-spare, 0), memory["capacity_bytes"])
         speed = report["speed"] or {}

@@ -1,6 +1,6 @@
 """How surely what is served fits, by the numbers of its report and without making one, and what it lacks to be sure."""
 
-from calc.planning.chance import chance_of_fitting, free_cache, sure_bytes
+from calc.planning.chance import Room, free_cache
 from calc.planning.served import Served
 from calc.planning.serving_report import pool_range, total_range
 
@@ -8,26 +8,23 @@ from calc.planning.serving_report import pool_range, total_range
 def chance_of(served: Served) -> float:
     """Return how likely what is served fits."""
     room = capacity_of(served)
-    if room is None:
-        return 0.0
-    spare, upper = spread_of(served, room)
-    return chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper)
+    return 0.0 if room is None else spread_of(served, room).chance(room)
 
 
 def lacking_of(served: Served) -> int:
     """Return the bytes that are missing until what is served surely fits; not above 0 where it does."""
     room = capacity_of(served) or 0
-    spare, upper = spread_of(served, room)
-    return sure_bytes(needed_bytes=room - spare, upper_bytes=upper) - room
+    return spread_of(served, room).lacking(room)
 
 
-def spread_of(served: Served, room: int) -> tuple[int, int]:
+def spread_of(served: Served, room: int) -> Room:
     """Return the same as `room_of` has of a report: the bytes left, and by how much the range goes beyond them."""
     runtime = served.runtime
     free = free_cache(((amount.id, amount.bytes) for amount in runtime.amounts), fits=runtime.fits)
     if free is not None:
-        return free, pool_range(served, free)[1] - free
-    return room - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
+        return Room(free, pool_range(served, free)[1] - free, pooled=True)
+    upper = total_range(served, runtime.device, True)[1] - runtime.device
+    return Room(room - runtime.device, upper, pooled=False)
 
 
 def capacity_of(served: Served) -> int | None:
@@ -39,4 +36,4 @@ def capacity_of(served: Served) -> int | None:
 def bytes_left(served: Served) -> int | None:
     """Return the bytes that are left, as `room_of` has them of a report; None where nobody says how many there are."""
     room = capacity_of(served)
-    return None if room is None else spread_of(served, room)[0]
+    return None if room is None else spread_of(served, room).spare

@@ -227,15 +227,15 @@ def test_a_layout_serves_a_rate() -> None:
 
 
 def test_a_latent_cache_is_not_repeated_for_many() -> None:
-    """120 people who ask DeepSeek-V3 on eight H200: each rank caches its own sequences, as no tensor ranks could."""
+    """80 people who ask DeepSeek-V3 on eight H200: each rank caches its own sequences, as tensor ranks can not."""
     have = {"accelerator": "h200", "accelerators": 8}
-    need = {"users": 120}
+    need = {"users": 80}
     asked = {"want": "models", "model": "deepseek-v3", "weights": "published", "engine": "sglang", "have": have}
     question = {**asked, "need": need, "context_tokens": 8192}
     answer: Any = plan(question)
     (option,) = answer["options"]
     assert option["scenario"]["parallelism"]["data"] == option["scenario"]["parallelism"]["expert"] == 8
-    assert plan({**question, "parallelism": {"tensor": 8}})["options"] == []
+    assert plan({**question, "need": {"users": 120}, "parallelism": {"tensor": 8}})["options"] == []
 
 
 def test_people_who_need_no_cache_share_one_server() -> None:

@@ -559,7 +559,8 @@ def test_machine_for_five_people() -> None:
     assert rents == sorted(rents)
     assert all(option["scenario"]["sequences"] * option["replicas"] >= 5 for option in answer["options"])
     limited: Any = plan({**question, "limits": {"price_per_month": rents[1]}})
-    assert [option["cost"]["rent_per_month"] for option in limited["options"]] == rents[:2]
+    sure = [option["cost"]["rent_per_month"] for option in limited["options"] if option["chance"] >= SURE]
+    assert sure == rents[:2]
     assert limited["rejected"]["rent"]["count"] > 0
 
 
@@ -886,7 +887,7 @@ def test_tight_options_say_what_makes_them_sure() -> None:
     [
         ("context_tokens", "rtx-4090", {"model": "llama-3.1-8b", "weights": "q8_0"}),
         ("sequences", "rtx-4090", {"model": "llama-3.1-8b", "weights": "q4_k_m", "context_tokens": 8192}),
-        ("users", "h100-sxm-80gb", {"model": "gpt-oss-120b", "context_tokens": 2500, "need": {"ttft_s": 3}}),
+        ("users", "h200-sxm-141gb", {"model": "gpt-oss-120b", "context_tokens": 2500, "need": {"ttft_s": 3}}),
     ],
 )
 def test_the_most_says_how_much_of_it_is_sure(of: str, device: str, more: dict[str, Any]) -> None:
