@@ -92,7 +92,7 @@ CODES = {code for _, code, *_ in WARNED}
 
 
 def test_the_first_words_say_for_which_length_it_starts() -> None:
-    """A tick holds with --max-model-len, where the model's own length would not start; a stated length needs no word."""
+    """A tick holds with --max-model-len, where the model's own length would not start, if none is stated."""
     card = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-3090"}
     own = WILL_IT_FIT.status(estimate(card))
     assert own.startswith("It fits, started for texts of 2,304 tokens at most and not for the model's own length:")
