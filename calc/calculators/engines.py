@@ -147,6 +147,9 @@ def engine_verdict(report: Report, engine: Engine) -> Verdict:
         headline = f"{fits}:" if free else f"{fits}, with {spare} to spare:"
         if limit := memory.get("sequence_limit"):
             headline = f"{fits}, started for {show_count(limit)} sequences at most:"
+        if any(warning["code"] == "own-length-too-long" for warning in report["warnings"]):
+            tokens = show_count(report["scenario"]["context_tokens"])
+            headline = f"{fits}, started for texts of {tokens} tokens at most and not for the model's own length:"
         rest = f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
         return fitting(memory), headline, rest + unless_tight(memory)
     if missing := hosting.short(report):

@@ -15,7 +15,7 @@ T = TypeVar("T")
 BESIDE = re.compile(
     r"[-_.](gguf|mlx|bnb|exl[23]|quantized|unquantized|dynamic|channel|block|unsloth|kv|g\d+|[\d.]+bpw|imatrix|i1"
     r"|hf|qat|it-qat|4bit|8bit|ct2?|ov|npu\d*|mtp|fast|turbo|rtx\d+|gb10|lmhead|attn(bf16|fp\d+)|quark|autoround"
-    r"|smoothquant|latest|onnx(-q)?)$"
+    r"|smoothquant|latest|onnx(-q)?|a?sym|inc)$"
 )
 # Words of weights that somebody edited so that they refuse less: the shape stays.
 EDITED = re.compile(

@@ -14,7 +14,7 @@ from calc.planner.offered import counts, devices, kinds
 from calc.planner.options import Miss, does_not_run
 from calc.planner.question import Question
 from calc.planning.layout import tensor_degrees
-from calc.planning.support import what_runs, what_trains
+from calc.planning.support import has_stages, what_runs, what_trains
 from calc.planning.training_fit import WIDEST_TENSOR
 from calc.question import read_asked
 from calc.scenario.formats import read_format
@@ -70,13 +70,14 @@ def trains(accelerator: Accelerator, facts: Catalog) -> bool:
 def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
     """Return what is known to keep a candidate's run from starting, whatever its memory; raises ScenarioError.
 
-    Where sharding is open, it is what most frameworks have.
+    Where sharding is open, it is what most frameworks have. Stages of layers that are in doubt are no plan.
     """
     scenario = candidate.scenario
     named, precision, method = scenario.get("framework"), scenario.get("precision"), str(scenario.get("method"))
     stored = scenario.get("base_weights") or (QLORA_BASE if method == "qlora" else "bf16")
     framework = facts.framework(named).id if isinstance(named, str) else None
     divided = {"parallelism": scenario.get("parallelism", {"data": candidate.devices.number})}
+    layout = read_layout(Reader(divided))[0] or Layout()
     works = what_trains(
         facts=facts,
         framework=framework,
@@ -84,10 +85,11 @@ def stopped(candidate: Candidate, facts: Catalog) -> Miss | None:
         base=read_format(stored, "base_weights", facts)[0].id,
         precision=precision if isinstance(precision, str) else None,
         method=method,
-        layout=read_layout(Reader(divided))[0] or Layout(),
+        layout=layout,
         sharding=str(scenario.get("sharding", SHARDED)),
     )
-    return does_not_run(framework or RUNNER, works) if works.runs is False else None
+    staged = layout.pipeline == 1 or has_stages(facts=facts, framework=framework)
+    return None if staged and works.runs is not False else does_not_run(framework or RUNNER, works)
 
 
 def startable(candidate: Candidate, scenarios: list[Way], facts: Catalog) -> list[Way]:

@@ -279,6 +279,11 @@ def trains_in(precision: str, *, facts: Catalog, framework: str | None, device: 
     return not any(fact and fact.runs != YES for fact in stated_of(known, PRECISION, (precision,), place_of(device)))
 
 
+def has_stages(*, facts: Catalog, framework: str | None) -> bool:
+    """Return whether nothing is said against a framework's dividing a model's layers over stages."""
+    return not stated_of(of_framework(framework, facts), DIVISION, ("pipeline",), None)
+
+
 def has_method(method: str, *, facts: Catalog, framework: str | None) -> bool:
     """Return whether nothing is said against a framework's having a method of training."""
     return not stated_of(of_framework(framework, facts), METHOD, (method,), None)

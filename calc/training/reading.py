@@ -32,7 +32,7 @@ from calc.memory.training.plan import (
 from calc.memory.training.run import Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
 from calc.planning.layout import check_layout
-from calc.planning.support import Runs, what_trains
+from calc.planning.support import Runs, has_stages, what_trains
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import MOST_DEGREE
 from calc.scenario.layout import read_layout
@@ -280,6 +280,13 @@ def read_offload(reader: TrainingReader) -> tuple[str, ...]:
                 "offload", f"has {item!r:.60}{nearest(str(item), OFFLOADS)}; allowed are {', '.join(OFFLOADS)}"
             )
     return tuple(dict.fromkeys(str(item) for item in value))
+
+
+def overlaps(asked: Asked, facts: Catalog) -> bool:
+    """Return whether devices work at the same time: those that hold layers for a framework without stages do not."""
+    framework = asked.filled.get("framework")
+    named = framework if isinstance(framework, str) else None
+    return asked.plan.layout.pipeline == 1 or has_stages(facts=facts, framework=named)
 
 
 def works_of(asked: Asked, facts: Catalog) -> Runs:

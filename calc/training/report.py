@@ -16,7 +16,7 @@ from calc.planning.training_fit import chance_on, devices_needed, fullest, hoste
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
 from calc.training.checks import expert_warnings, warnings
-from calc.training.reading import Asked, read_training, works_of
+from calc.training.reading import Asked, overlaps, read_training, works_of
 from calc.training.speed import timed
 
 Report = dict[str, object]
@@ -39,7 +39,7 @@ def training_report(
         memory["devices_needed"] = needed.devices if needed else None
         memory["devices_needed_parallelism"] = needed._asdict() if needed else None
     works = works_of(asked, facts)
-    if works.runs is False:
+    if works.runs is False or not overlaps(asked, facts):
         found = found._replace(speed=None, cost=None, steps=[])
     steps = [*(step for part in parts for step in part.steps), sum_step(parts, widest), *found.steps]
     listed: list[dict[str, object]] = []

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from calc import plan
 from calc.catalog import catalog
-from calc.planning.chance import SURE
 from calc.validation.scores import Row, read_rows
 
 FILE = "deployments.csv"
@@ -23,10 +22,9 @@ class Choice(NamedTuple):
     """A deployment, what the planner found first, and what it found of the published devices."""
 
     row: Row
-    first: list[Devices]  # cheapest first
+    first: list[Devices]  # cheapest first, of those that surely fit, and then of the others
     number: int | None  # of the published devices that do; None: not as many as were published
     rent: float | None  # of as many as were published, a month in USD
-    sure: bool  # so many surely do
     lacks: str  # what the published ones lack; empty where they do
 
     @property
@@ -50,12 +48,13 @@ class Choice(NamedTuple):
         if self.number is None:
             return f"does not do: {self.lacks}"
         found = [f"{self.number} of them do"] if self.number < self.published else []
-        if not self.place and self.rent is None:
+        own = self.rent
+        if not self.place and own is None:
             found.append("nobody says what they rent for")
-        elif not self.place and not self.sure:
-            found.append(f"so many may not do: {len(self.first)} other kinds surely do, or rent for less")
-        elif not self.place:
-            found.append(f"{len(self.first)} other kinds rent for less")
+        elif not self.place and own is not None:
+            less = sum(rent is not None and rent <= own for *_, rent in self.first)
+            surer = f", {more} fit more surely" if (more := len(self.first) - less) else ""
+            found.append(f"{less} other kinds rent for less{surer}")
         return "; ".join(found)
 
 
@@ -82,7 +81,6 @@ def choice(row: Row) -> Choice:
         first=[devices_of(option) for option in found["options"]],
         number=fewest["options"][0]["scenario"]["accelerators"] if served else None,
         rent=own["options"][0]["cost"]["rent_per_month"] if served else None,
-        sure=bool(served) and own["options"][0]["chance"] >= SURE,
         lacks="" if served else next(iter(own["rejected"].values()))["nearest"]["lacks"],
     )
 

@@ -150,8 +150,8 @@ def test_where_no_video_is_measured(given: dict[str, object]) -> None:
 
 
 def test_what_would_make_it_fit_without_videos() -> None:
-    """Qwen2.5 VL 7B does not start on an RTX 4090 at 32K: without videos it does, and the command says how."""
-    asked: Any = {"model": "qwen2.5-vl-7b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 32_768}
+    """Qwen2.5 VL 3B does not start on an RTX 4090 at 128,000: without videos it does, and the command says how."""
+    asked: Any = {"model": "qwen2.5-vl-3b", "engine": "vllm", "accelerator": "rtx-4090", "context_tokens": 128_000}
     report: Any = estimate(asked)
     changes = [repair["change"] for repair in report["repairs"]]
     assert report["memory"]["fits"] is False

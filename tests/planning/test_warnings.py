@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from calc import estimate
+from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.memory.runtime import ALLOCATED, Amount, Runtime
 from calc.planning.serving_warnings import share_warnings
 
@@ -88,6 +89,14 @@ WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
     ),
 ]
 CODES = {code for _, code, *_ in WARNED}
+
+
+def test_the_first_words_say_for_which_length_it_starts() -> None:
+    """A tick holds with --max-model-len, where the model's own length would not start, if none is stated."""
+    card = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "rtx-3090"}
+    own = WILL_IT_FIT.status(estimate(card))
+    assert own.startswith("It fits, started for texts of 2,304 tokens at most and not for the model's own length:")
+    assert "own length" not in WILL_IT_FIT.status(estimate({**card, "context_tokens": 8192}))
 
 
 def warnings(scenario: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from calc.memory.engines.vllm_experts import expert_padding, expert_workspace, p
 from calc.memory.engines.vllm_graphs import graph_amount, set_aside
 from calc.memory.engines.vllm_latent import latent_amount
 from calc.memory.engines.vllm_pages import block_bytes, reading_bytes
-from calc.memory.engines.vllm_tables import absorbed_copies, position_tables
+from calc.memory.engines.vllm_tables import absorbed_copies, position_tables, split_outputs
 from calc.memory.engines.vllm_tower import tower_amounts
 from calc.memory.pool import with_pool
 from calc.memory.runtime import (
@@ -178,7 +178,7 @@ def language_amounts(case: Case, sequences: int, tokens: int) -> list[Amount]:
     width = case.load.width
     experts = expert_workspace(case)
     streams = 2 * architecture.hidden_size + experts
-    width = max(width, streams, 2 * architecture.hidden_size + passing_rows(case))
+    width = max(width, streams, 2 * architecture.hidden_size + max(passing_rows(case), split_outputs(case)))
     if values.get("layer_input"):
         width += architecture.hidden_size  # what a layer was given, which the loop over layers holds until it is done
     layers = tokens * width * size

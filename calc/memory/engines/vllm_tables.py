@@ -1,4 +1,4 @@
-"""What vLLM makes beside a checkpoint's weights as it loads them: tables of positions, and absorbed matrices."""
+"""What vLLM makes beside a checkpoint's weights: tables of positions, absorbed matrices, and parts of products."""
 
 from functools import lru_cache
 
@@ -40,3 +40,16 @@ def copied_bytes(stage: Stage, weights: NumberFormat, ranks: int) -> int:
             copies, (rows, columns) = local_share(tensor, ranks)
             elements += count * copies * rows * columns
     return elements * WIDE // 8
+
+
+def split_outputs(case: Case) -> int:
+    """Return the elements for each token that the widest product in AWQ leaves, where its sums are made in parts.
+
+    Each part leaves an output of its own, which are added up in another. Since 0.3 prompts are multiplied with weights
+    that are unpacked first. Source: `gemm_forward_cuda` in vLLM's csrc/quantization/awq, `split_k_iters`.
+    """
+    parts, weights = round(case.engine.values.get("split_products", 0)), case.demand.weights
+    if not parts or not isinstance(weights, NumberFormat) or weights.id != "awq":
+        return 0
+    outputs = ((2 if kind.mlp_gated else 1) * kind.mlp_width for kind, _ in case.stage.kind_counts())
+    return (parts + 1) * -(-max(outputs, default=0) // case.layout.tensor)
