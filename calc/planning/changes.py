@@ -124,7 +124,7 @@ class Wanted(NamedTuple):
 
 def on_fullest(serving: Serving, demand: Demand, layout: Layout) -> Served:
     """Return a demand on the fullest device, as many sequences as it says."""
-    return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
+    return Served(serving, demand, layout, *serving.fullest(demand, layout, trial=True), None)
 
 
 def under(serving: Serving, **changes: object) -> Serving:

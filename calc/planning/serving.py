@@ -18,7 +18,7 @@ from calc.memory.runtime import CACHES, Case, Runtime, make_case, visible_bytes
 from calc.performance.fabric import joined
 from calc.performance.speed import Last
 from calc.planning.fit import MOST_SEQUENCES, most_that_fit
-from calc.planning.layout import best_layout, candidates, distinct_stages
+from calc.planning.layout import best_layout, candidates, distinct_stages, fullest_stages
 
 if TYPE_CHECKING:
     from calc.performance.arrivals import Traffic
@@ -55,7 +55,7 @@ class Serving:
         self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
-        self.last: tuple[Demand, Engine, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
+        self.last: tuple[Demand, Engine, Layout, dict[Stage, Runtime]] | None = None  # that runtimes were asked of
         self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last
         self.last_cases = dict[tuple[Layout, int, int], Case]()  # by the layers of the stage
         self.last_speed = Last()
@@ -122,20 +122,27 @@ class Serving:
             correction=self.correction.memory,
         )
 
-    def loaded(self, demand: Demand, layout: Layout) -> list[tuple[Case, Runtime]]:
-        """Return the stages that can differ with their runtimes; the same is often asked again of the last demand."""
+    def runtime(self, case: Case) -> Runtime:
+        """Return the runtime of a case; the same is often asked again of the last demand."""
         last = self.last
-        if last is None or last[0] is not demand or last[1] is not self.engine or last[2] != layout:
-            cases = (self.case(demand, layout, stage) for stage in self.stages(demand, layout))
-            self.last = last = demand, self.engine, layout, [(case, run(case)) for case in cases]
-        return last[3]
+        if last is None or last[0] is not case.demand or last[1] is not self.engine or last[2] != case.layout:
+            self.last = last = case.demand, self.engine, case.layout, {}
+        if case.stage not in last[3]:
+            last[3][case.stage] = run(case)
+        return last[3][case.stage]
 
-    def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
+    def loaded(self, demand: Demand, layout: Layout, *, full: bool = False) -> list[tuple[Case, Runtime]]:
+        """Return the stages that can differ, or be the fullest where that is all one asks, with their runtimes."""
+        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout, full=full)]
+        return [(case, self.runtime(case)) for case in cases]
+
+    def fullest(self, demand: Demand, layout: Layout, *, trial: bool = False) -> tuple[Case, Runtime]:
         """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
 
-        Of devices that are not alike it is the one with the least room, whatever it holds.
+        Of devices that are not alike it is the one with the least room, whatever it holds. In a `trial`, of which only
+        what fits is shown, stages are left out that fit where others do.
         """
-        return self.fullest_of(self.loaded(demand, layout))
+        return self.fullest_of(self.loaded(demand, layout, full=trial))
 
     def fullest_of(self, found: list[tuple[Case, Runtime]]) -> tuple[Case, Runtime]:
         """Return the same of stages that have their runtimes."""
@@ -145,11 +152,12 @@ class Serving:
             return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
 
-    def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
-        """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
-        if not self.devices and (not self.placement.on_host or self.placement.alone):
-            return distinct_stages(demand.architecture, layout.pipeline)
-        return tuple(self.placed_stages(demand, layout))
+    def stages(self, demand: Demand, layout: Layout, *, full: bool = False) -> tuple[Stage, ...]:
+        """Return the same stages without runtimes; the last layers alone, where only some stand on the devices."""
+        if self.devices or (self.placement.on_host and not self.placement.alone):
+            return tuple(self.placed_stages(demand, layout))
+        find = fullest_stages if full else distinct_stages
+        return find(demand.architecture, layout.pipeline)
 
     def placed_stages(self, demand: Demand, layout: Layout) -> list[Stage]:
         """Return the stages of all layers that stand on devices."""
@@ -226,16 +234,11 @@ class Serving:
         """Return whether a layout serves the demand."""
         if not self.fits_host(demand):
             return False
-        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
+        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout, full=True)]
         if any(map(is_overfull, cases)):
             return False
-        found = dict[int, Runtime]()
-        for place in sorted(range(len(cases)), key=lambda place: -cases[place].budget.held):  # too much is soon seen
-            found[place] = run(cases[place])
-            if not found[place].fits:
-                return False
-        self.last = demand, self.engine, layout, [(case, found[place]) for place, case in enumerate(cases)]
-        return True
+        cases.sort(key=lambda case: -case.budget.held)  # too much is soon seen
+        return all(self.runtime(case).fits for case in cases)
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
         """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
@@ -259,7 +262,7 @@ class Serving:
             return 0
         alone = layout._replace(data=1)
         case, runtime = known or self.fullest(demand, layout)
-        cases = [self.case(demand, alone, stage) for stage in self.stages(demand, alone)]
+        cases = [self.case(demand, alone, stage) for stage in self.stages(demand, alone, full=True)]
 
         def missing(count: int) -> int:
             if layout == alone and count == demand.sequences:
