@@ -55,7 +55,7 @@ class Serving:
         self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
-        self.last: tuple[Demand, Engine, Layout, dict[Stage, Runtime]] | None = None  # that runtimes were asked of
+        self.last: tuple[Demand, Engine, Layout, dict[tuple[int, int], Runtime]] | None = None  # that runtimes were asked of
         self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last
         self.last_cases = dict[tuple[Layout, int, int], Case]()  # by the layers of the stage
         self.last_speed = Last()
@@ -127,9 +127,10 @@ class Serving:
         last = self.last
         if last is None or last[0] is not case.demand or last[1] is not self.engine or last[2] != case.layout:
             self.last = last = case.demand, self.engine, case.layout, {}
-        if case.stage not in last[3]:
-            last[3][case.stage] = run(case)
-        return last[3][case.stage]
+        layers = case.stage.first, case.stage.last
+        if layers not in last[3]:
+            last[3][layers] = run(case)
+        return last[3][layers]
 
     def loaded(self, demand: Demand, layout: Layout, *, full: bool = False) -> list[tuple[Case, Runtime]]:
         """Return the stages that can differ, or be the fullest where that is all one asks, with their runtimes."""
@@ -237,7 +238,7 @@ class Serving:
         cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout, full=True)]
         if any(map(is_overfull, cases)):
             return False
-        cases.sort(key=lambda case: -case.budget.held)  # too much is soon seen
+        cases.sort(key=lambda case: -case.budget.total)  # too much is soon seen
         return all(self.runtime(case).fits for case in cases)
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
