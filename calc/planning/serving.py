@@ -55,7 +55,7 @@ class Serving:
         self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
-        self.last: tuple[Demand, Engine, Layout, dict[tuple[int, int], Runtime]] | None = None  # that runtimes were asked of
+        self.last: tuple[Demand, Engine, Layout, dict[tuple[int, int], Runtime]] | None = None  # asked of `runtime`
         self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last
         self.last_cases = dict[tuple[Layout, int, int], Case]()  # by the layers of the stage
         self.last_speed = Last()
