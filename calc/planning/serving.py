@@ -132,18 +132,24 @@ class Serving:
             last[3][layers] = run(case)
         return last[3][layers]
 
-    def loaded(self, demand: Demand, layout: Layout, *, full: bool = False) -> list[tuple[Case, Runtime]]:
-        """Return the stages that can differ, or be the fullest where that is all one asks, with their runtimes."""
-        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout, full=full)]
+    def loaded(self, demand: Demand, layout: Layout) -> list[tuple[Case, Runtime]]:
+        """Return the stages that can differ with their runtimes."""
+        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
         return [(case, self.runtime(case)) for case in cases]
 
-    def fullest(self, demand: Demand, layout: Layout, *, trial: bool = False) -> tuple[Case, Runtime]:
+    def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
         """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
 
-        Of devices that are not alike it is the one with the least room, whatever it holds. In a `trial`, of which only
-        what fits is shown, stages are left out that fit where others do.
+        Of devices that are not alike it is the one with the least room, whatever it holds.
         """
-        return self.fullest_of(self.loaded(demand, layout, full=trial))
+        return self.fullest_of(self.loaded(demand, layout))
+
+    def tried(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
+        """Return the same where all stages fit; else one that does not, the first that is found."""
+        cases = self.full_cases(demand, layout)
+        beyond = self.beyond(cases) if len(cases) > 1 else None
+        found = cases if beyond is None else [beyond]
+        return self.fullest_of([(case, self.runtime(case)) for case in found])
 
     def fullest_of(self, found: list[tuple[Case, Runtime]]) -> tuple[Case, Runtime]:
         """Return the same of stages that have their runtimes."""
@@ -153,12 +159,27 @@ class Serving:
             return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
 
-    def stages(self, demand: Demand, layout: Layout, *, full: bool = False) -> tuple[Stage, ...]:
-        """Return the same stages without runtimes; the last layers alone, where only some stand on the devices."""
-        if self.devices or (self.placement.on_host and not self.placement.alone):
+    def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
+        """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
+        if self.placed:
             return tuple(self.placed_stages(demand, layout))
-        find = fullest_stages if full else distinct_stages
-        return find(demand.architecture, layout.pipeline)
+        return distinct_stages(demand.architecture, layout.pipeline)
+
+    def full_cases(self, demand: Demand, layout: Layout) -> list[Case]:
+        """Return the cases of the stages that can be the fullest: of those that are alike the first."""
+        if not self.placed:
+            every = fullest_stages(demand.architecture, layout.pipeline)
+            return [self.case(demand, layout, stage) for stage in every]
+        found = dict[object, Case]()
+        for stage in self.placed_stages(demand, layout):
+            case = self.case(demand, layout, stage)
+            found.setdefault((self.key(stage), case.budget.weights), case)
+        return list(found.values())
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is said which layers stand where: on devices that are not alike, or some in the host's memory."""
+        return bool(self.devices) or (self.placement.on_host and not self.placement.alone)
 
     def placed_stages(self, demand: Demand, layout: Layout) -> list[Stage]:
         """Return the stages of all layers that stand on devices."""
@@ -233,13 +254,15 @@ class Serving:
 
     def fits(self, demand: Demand, layout: Layout) -> bool:
         """Return whether a layout serves the demand."""
-        if not self.fits_host(demand):
-            return False
-        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout, full=True)]
-        if any(map(is_overfull, cases)):
-            return False
-        cases.sort(key=lambda case: -case.budget.total)  # too much is soon seen
-        return all(self.runtime(case).fits for case in cases)
+        return self.fits_host(demand) and self.beyond(self.full_cases(demand, layout)) is None
+
+    def beyond(self, cases: list[Case]) -> Case | None:
+        """Return the first stage found that does not fit, None where all do."""
+        overfull = next((case for case in cases if case.overfull), None)
+        if overfull is not None:
+            return overfull
+        likely = sorted(cases, key=lambda case: -case.budget.total)  # too much is soon seen
+        return next((case for case in likely if not self.runtime(case).fits), None)
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
         """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
@@ -263,7 +286,7 @@ class Serving:
             return 0
         alone = layout._replace(data=1)
         case, runtime = known or self.fullest(demand, layout)
-        cases = [self.case(demand, alone, stage) for stage in self.stages(demand, alone, full=True)]
+        cases = self.full_cases(demand, alone)
 
         def missing(count: int) -> int:
             if layout == alone and count == demand.sequences:
@@ -275,13 +298,3 @@ class Serving:
         each = runtime.bytes_of(*CACHES) // case.sequences
         least = demand.sequences if layout == alone and missing(demand.sequences) <= 0 else 1
         return most_that_fit(missing, 0, least, MOST_SEQUENCES - 1, each=each)
-
-
-def is_overfull(case: Case) -> bool:
-    """Return whether weights and cache alone are more than a device has, on a stage behind the first.
-
-    It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
-    """
-    if case.visible is None or case.stage.is_first or case.placement.on_host:
-        return False
-    return case.budget.weights + case.budget.kv_cache > case.visible
