@@ -104,14 +104,14 @@ def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, m
 
     Sizes are nearly straight lines, so each try stands where a line through both ends meets the capacity. An end that
     stays while the other moves twice counts half from then on, which bounds the tries where lines bend (Dowell and
-    Jarratt, 1971: the Illinois method). `each` is what sizes are known to grow by at least, which says up to where.
+    Jarratt, 1971: the Illinois method). `each` is what sizes are known to grow by at least, which says where to begin.
 
     >>> most_that_fit(lambda count: 10 + 3 * count, 100, 1, 1000)
     30
     """
     if most < least or (low_size := size(least)) > capacity_bytes:
         return 0
-    low, high = least, min(most, least + (capacity_bytes - low_size) // each + 1) if each else most
+    low, high = least, min(most, least + (capacity_bytes - low_size) // each + 1 if each else least * 2 + 1)
     while (high_size := size(high)) <= capacity_bytes:
         if high == most:
             return most
