@@ -165,6 +165,16 @@ class Case(NamedTuple):
         )
 
     @property
+    def overfull(self) -> bool:
+        """Whether weights and cache alone are more than a device has, on a stage behind the first.
+
+        It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
+        """
+        if self.visible is None or self.stage.is_first or self.placement.on_host:
+            return False
+        return self.budget.weights + self.budget.kv_cache > self.visible
+
+    @property
     def joined_by_pcie(self) -> bool:
         """Whether the device has no link to others of its own, or one that takes a bridge."""
         if self.accelerator is None:

@@ -73,6 +73,7 @@ class DeviceLaws:
         self._streams: dict[str, StreamLaw] = {}
         self._groups: dict[tuple[str, int], Joined] = {}
         self._messages: dict[tuple[str, str, int, bool], MessageLaw | None] = {}
+        self._ways: dict[tuple[str, str, int, int], list[tuple[float, float]]] = {}  # seconds and rate of each protocol
         self._taken: Found | None = None
 
     def group(self, name: str, joined_by: Joined) -> None:
@@ -81,6 +82,7 @@ class DeviceLaws:
         if self._groups.get(key) != joined_by:
             self._groups[key] = joined_by
             self._messages = {known: law for known, law in self._messages.items() if known[1:3] != key}
+            self._ways = {known: found for known, found in self._ways.items() if known[1:3] != key}
 
     def joined_ranks(self, name: str, ranks: int) -> Joined:
         """Return what joins the ranks of a kind of group: what was said, or what usually joins as many devices."""

@@ -40,7 +40,7 @@ from calc.performance.operations import (
     Recurrence,
 )
 from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, walk_s
-from calc.performance.transfers import transfer
+from calc.performance.transfers import ways
 
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
 UNPACKED = ("w4a16", "w8a16")  # weights are unpacked in registers, and multiplied by the instructions of threads
@@ -250,14 +250,23 @@ class Kernels(DeviceLaws):
             self._messages[key] = self.message_law(kind, group, ranks, is_own=self.is_own(operation))
         law = self._messages[key]
         if law is None:
-            joined_by, size = self.joined_ranks(group, ranks), operation.message_bytes
-            seconds = transfer(kind, joined=joined_by, message_bytes=size, copies=operation.copies).seconds
+            joined_by, seconds = self.joined_ranks(group, ranks), self.by_library(operation)
             if joined_by.machines > 1 and joined_by.inside > 1 and kind not in (ALL_TO_ALL, SEND):
                 # A ring passes all that it sends through each machine, too, whose devices are joined as usual.
                 return max(seconds, self.collective(operation._replace(group=MACHINE, ranks=joined_by.inside)))
             return seconds
         steps = step_count(kind, ranks=ranks, algorithm=RING)
         return message_s(law, steps=steps, sent_bytes=operation.sent_bytes)
+
+    def by_library(self, operation: Collective) -> float:
+        """Return the seconds of a message by that protocol of a library which takes least time for it."""
+        key = operation.kind, operation.group, operation.ranks, operation.copies
+        if key not in self._ways:
+            joined_by = self.joined_ranks(operation.group, operation.ranks)
+            found = ways(operation.kind, joined_by, operation.message_bytes, copies=operation.copies)
+            self._ways[key] = [(way.waiting, way.rate) for way in found]
+        sent = operation.sent_bytes
+        return min([waiting + sent / rate for waiting, rate in self._ways[key]])
 
     def is_own(self, operation: Collective) -> bool:
         """Return whether an engine sends a message by a kernel of its own, where it has one beside a library's.

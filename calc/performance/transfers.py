@@ -41,12 +41,13 @@ def transfer(operation: str, *, joined: Joined, message_bytes: float, copies: in
     The message is what a device has after an all-reduce or all-gather, and before a reduce-scatter or all-to-all. Of
     the `copies` of each row in an all-to-all, a machine gets one and hands it on to its devices (DeepEP, HybridEP).
     """
-    found = [
-        way
-        for protocol in catalog().protocols()
-        if (way := by_protocol(operation, joined, message_bytes, protocol, copies=copies)) is not None
-    ]
-    return min(found, key=lambda way: way.seconds)
+    return min(ways(operation, joined, message_bytes, copies=copies), key=lambda way: way.seconds)
+
+
+def ways(operation: str, joined: Joined, message_bytes: float, *, copies: int = 1) -> list[Transfer]:
+    """Return how each protocol that serves sends a message; what it waits for and reaches is the same for any size."""
+    found = (by_protocol(operation, joined, message_bytes, one, copies=copies) for one in catalog().protocols())
+    return [way for way in found if way is not None]
 
 
 def by_protocol(

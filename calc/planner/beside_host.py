@@ -52,5 +52,5 @@ def divided(scenario: dict[str, object], facts: Catalog) -> dict[str, object] | 
     )
     found = offered((repair for way in (of_experts, of_layers) for repair in way(wanted)), 1, tight=True)
     if not found:
-        return short(max(wanted.trial(read.demand).missing, 0), round(device.quantity("memory") or 0))
+        return short(max(wanted.trial(read.demand, whole=True).missing, 0), round(device.quantity("memory") or 0))
     return scenario | found[0].change

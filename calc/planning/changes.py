@@ -76,13 +76,19 @@ class Wanted(NamedTuple):
         beside_host = self.serving is not None and self.serving.placement.on_host
         return size > device.capacity_bytes and not beside_host
 
-    def trial(self, demand: Demand, layout: Layout | None = None, serving: Serving | None = None) -> Trial:
-        """Return what a change leaves, and what it lacks."""
+    def trial(
+        self, demand: Demand, layout: Layout | None = None, serving: Serving | None = None, *, whole: bool = False
+    ) -> Trial:
+        """Return what a change leaves, and what it lacks; where it does not fit, that much at least.
+
+        Unless the `whole` is asked for, of several stages then only one is looked at that does not fit.
+        """
         serving, layout = serving or self.serving, layout or self.layout
         if serving is None:
             room = self.accelerator.capacity_bytes - fullest(demand, layout)[1].total
             return Trial(room, -room, -room)
-        served = on_fullest(serving, demand, layout)
+        find = serving.fullest if whole else serving.tried
+        served = Served(serving, demand, layout, *find(demand, layout), None)
         room = (served.runtime.capacity or 0) - served.runtime.device
         missing = served.runtime.missing
         return Trial(room if serving.fits_host(demand) else min(room, -1), missing, max(missing, lacking_of(served)))
@@ -120,11 +126,6 @@ class Wanted(NamedTuple):
         """Yield a change where it leaves room."""
         if trial.fits:
             yield Repair(change, message, trial.room, cost, sure=trial.sure)
-
-
-def on_fullest(serving: Serving, demand: Demand, layout: Layout) -> Served:
-    """Return a demand on the fullest device, as many sequences as it says."""
-    return Served(serving, demand, layout, *serving.fullest(demand, layout), None)
 
 
 def under(serving: Serving, **changes: object) -> Serving:

@@ -39,7 +39,7 @@ def of_shared_memory(wanted: Wanted) -> Iterator[Repair]:
     if not device.shares_host_memory or "memory_usable" not in device.facts or is_limited(wanted):
         return
     most = int(device.facts["memory"].value) // GIB - LEFT_TO_SYSTEM
-    now = wanted.trial(wanted.demand)
+    now = wanted.trial(wanted.demand, whole=True)
     for short in (now.lacking, now.missing):
         if (size := ceil((device.capacity_bytes + max(short, -now.room)) / GIB)) <= most:
             given = device.limited_to(size * GIB, device.memory_fact.source)

@@ -20,11 +20,16 @@ class PlacedStages:
         self.engine, self.placement = engine, placement
         self.devices, self.split = devices, split  # where they are not alike, and the layers' shares on them
 
+    @property
+    def placed(self) -> bool:
+        """Whether it is said which layers stand where: on devices that are not alike, or some in the host's memory."""
+        return bool(self.devices) or (self.placement.on_host and not self.placement.alone)
+
     def stages(self, demand: Demand, layout: Layout) -> tuple[Stage, ...]:
         """Return the stages that can differ; the last layers alone, where only some stand on the devices."""
-        if not self.devices and (not self.placement.on_host or self.placement.alone):
-            return distinct_stages(demand.architecture, layout.pipeline)
-        return tuple(self.placed_stages(demand, layout))
+        if self.placed:
+            return tuple(self.placed_stages(demand, layout))
+        return distinct_stages(demand.architecture, layout.pipeline)
 
     def placed_stages(self, demand: Demand, layout: Layout) -> list[Stage]:
         """Return the stages of all layers that stand on devices."""

@@ -16,7 +16,7 @@ from calc.memory.runtime import CACHES, Case, Runtime, make_case
 from calc.performance.fabric import joined
 from calc.performance.speed import Last
 from calc.planning.fit import MOST_SEQUENCES, most_that_fit
-from calc.planning.layout import best_layout, candidates
+from calc.planning.layout import best_layout, candidates, fullest_stages
 from calc.planning.placed_stages import PlacedStages
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Serving(PlacedStages):
         self.store, self.correction = store, correction
         self.concurrency, self.traffic, self.slots = concurrency, traffic, slots
         self.length_spread = length_spread
-        self.last: tuple[Demand, Engine, Layout, list[tuple[Case, Runtime]]] | None = None  # that `loaded` was asked of
+        self.last: tuple[Demand, Engine, Layout, dict[tuple[int, int], Runtime]] | None = None  # asked of `runtime`
         self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last
         self.last_cases = dict[tuple[Layout, int, int], Case]()  # by the layers of the stage
         self.last_speed = Last()
@@ -120,13 +120,20 @@ class Serving(PlacedStages):
             correction=self.correction.memory,
         )
 
-    def loaded(self, demand: Demand, layout: Layout) -> list[tuple[Case, Runtime]]:
-        """Return the stages that can differ with their runtimes; the same is often asked again of the last demand."""
+    def runtime(self, case: Case) -> Runtime:
+        """Return the runtime of a case; the same is often asked again of the last demand."""
         last = self.last
-        if last is None or last[0] is not demand or last[1] is not self.engine or last[2] != layout:
-            cases = (self.case(demand, layout, stage) for stage in self.stages(demand, layout))
-            self.last = last = demand, self.engine, layout, [(case, run(case)) for case in cases]
-        return last[3]
+        if last is None or last[0] is not case.demand or last[1] is not self.engine or last[2] != case.layout:
+            self.last = last = case.demand, self.engine, case.layout, {}
+        layers = case.stage.first, case.stage.last
+        if layers not in last[3]:
+            last[3][layers] = run(case)
+        return last[3][layers]
+
+    def loaded(self, demand: Demand, layout: Layout) -> list[tuple[Case, Runtime]]:
+        """Return the stages that can differ with their runtimes."""
+        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
+        return [(case, self.runtime(case)) for case in cases]
 
     def fullest(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
         """Return the stage whose devices hold the most, with its runtime; of equals the one with the least room.
@@ -135,6 +142,13 @@ class Serving(PlacedStages):
         """
         return self.fullest_of(self.loaded(demand, layout))
 
+    def tried(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
+        """Return the same where all stages fit; else one that does not, the first that is found."""
+        cases = self.full_cases(demand, layout)
+        beyond = self.beyond(cases) if len(cases) > 1 else None
+        found = cases if beyond is None else [beyond]
+        return self.fullest_of([(case, self.runtime(case)) for case in found])
+
     def fullest_of(self, found: list[tuple[Case, Runtime]]) -> tuple[Case, Runtime]:
         """Return the same of stages that have their runtimes."""
         if len(found) == 1:
@@ -142,6 +156,17 @@ class Serving(PlacedStages):
         if self.devices:
             return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
+
+    def full_cases(self, demand: Demand, layout: Layout) -> list[Case]:
+        """Return the cases of the stages that can be the fullest: of those that are alike the first."""
+        if not self.placed:
+            every = fullest_stages(demand.architecture, layout.pipeline)
+            return [self.case(demand, layout, stage) for stage in every]
+        found = dict[object, Case]()
+        for stage in self.placed_stages(demand, layout):
+            case = self.case(demand, layout, stage)
+            found.setdefault((self.key(stage), case.budget.weights), case)
+        return list(found.values())
 
     def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
         """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
@@ -183,18 +208,15 @@ class Serving(PlacedStages):
 
     def fits(self, demand: Demand, layout: Layout) -> bool:
         """Return whether a layout serves the demand."""
-        if not self.fits_host(demand):
-            return False
-        cases = [self.case(demand, layout, stage) for stage in self.stages(demand, layout)]
-        if any(map(is_overfull, cases)):
-            return False
-        found = dict[int, Runtime]()
-        for place in sorted(range(len(cases)), key=lambda place: -cases[place].budget.held):  # too much is soon seen
-            found[place] = run(cases[place])
-            if not found[place].fits:
-                return False
-        self.last = demand, self.engine, layout, [(case, found[place]) for place, case in enumerate(cases)]
-        return True
+        return self.fits_host(demand) and self.beyond(self.full_cases(demand, layout)) is None
+
+    def beyond(self, cases: list[Case]) -> Case | None:
+        """Return the first stage found that does not fit, None where all do."""
+        overfull = next((case for case in cases if case.overfull), None)
+        if overfull is not None:
+            return overfull
+        likely = sorted(cases, key=lambda case: -case.budget.total)  # too much is soon seen
+        return next((case for case in likely if not self.runtime(case).fits), None)
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
         """Return how people start the engine on so many devices: with the most tensor ranks of a machine that fit.
@@ -218,7 +240,7 @@ class Serving(PlacedStages):
             return 0
         alone = layout._replace(data=1)
         case, runtime = known or self.fullest(demand, layout)
-        cases = [self.case(demand, alone, stage) for stage in self.stages(demand, alone)]
+        cases = self.full_cases(demand, alone)
 
         def missing(count: int) -> int:
             if layout == alone and count == demand.sequences:
@@ -230,13 +252,3 @@ class Serving(PlacedStages):
         each = runtime.bytes_of(*CACHES) // case.sequences
         least = demand.sequences if layout == alone and missing(demand.sequences) <= 0 else 1
         return most_that_fit(missing, 0, least, MOST_SEQUENCES - 1, each=each)
-
-
-def is_overfull(case: Case) -> bool:
-    """Return whether weights and cache alone are more than a device has, on a stage behind the first.
-
-    It is sooner seen than what an engine takes in all. The first stage has tables that some engines keep elsewhere.
-    """
-    if case.visible is None or case.stage.is_first or case.placement.on_host:
-        return False
-    return case.budget.weights + case.budget.kv_cache > case.visible

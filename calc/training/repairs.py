@@ -122,10 +122,10 @@ def beside_the_point(plan: Plan, capacity: int, passing: int) -> Set[str]:
 
     That is the weights, or all that stays, or of what comes and goes as much as is `passing` at once.
     """
-    static = Device(plan._replace(micro_batch=1), plan.stages[0], 0).static
-    if static["weights"] > capacity:
+    device = Device(plan._replace(micro_batch=1), plan.stages[0], 0)
+    if device.static["weights"] > capacity:
         return BESIDE_WEIGHTS
-    if sum(static.values()) > capacity:
+    if device.staying > capacity:
         return PASSING
     if passing <= capacity:
         return frozenset()

@@ -247,9 +247,10 @@ def test_groups_add_up() -> None:
     assert two.plus(one) == (11, 22, 33, 44, 55, 66, 77, 80, 99)
 
 
-def moment(phase: str, **parts: int) -> Moment:
-    """Return a moment with these bytes."""
-    return Moment(phase, "", {"activations": 0, "logits": 0, **parts}, 0, sum(parts.values()))
+def moment(phase: str, *, weights: int, **beside: int) -> Moment:
+    """Return a moment with these bytes beside weights that stay."""
+    static = {"activations": 0, "logits": 0, "optimizer_workspace": 0, "weights": weights}
+    return Moment(phase, "", 0, weights + sum(beside.values()), static, beside)
 
 
 def timeline() -> Timeline:

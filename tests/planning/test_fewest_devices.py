@@ -14,10 +14,11 @@ from calc.question import read_question
 LONG = {"context_tokens": 32768, "sequences": 16}
 CASES: dict[str, dict[str, Any]] = {
     "what each device takes by itself is too much for vLLM": {
-        "model": "qwen2.5-3b",
-        "accelerator": "rtx-2060",
+        "model": "gemma-3-12b",
+        "accelerator": "rtx-3060-12gb",
         "engine": "vllm",
         **LONG,
+        "sequences": 64,
     },
     "SGLang's share fits with more stages, for which it is smaller": {
         "model": "llama-3.1-70b",

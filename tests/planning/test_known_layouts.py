@@ -20,6 +20,7 @@ from calc.planning.layout import (
     check_layout,
     distinct_stages,
     division,
+    fullest_stages,
     tensor_degrees,
 )
 from calc.planning.training_fit import devices_needed, divided
@@ -95,12 +96,13 @@ def test_divisions_that_can_be(model: str, degrees: dict[str, int]) -> None:
 
 
 def test_stages_that_differ() -> None:
-    """First, last, and of those between one of each content: Llama's 32 layers in five stages are 6, 6, 7, 6 and 7."""
+    """First, last, and of those between one of each content: Llama's 32 layers in five stages are 6, 6, 7, 7 and 6."""
     llama = architecture()
     found = distinct_stages(llama, 5)
     assert len(found) == 4
     assert (found[0].first, found[-1].last) == (0, 32)
     assert sorted(stage.last - stage.first for stage in found[1:-1]) == [6, 7]
+    assert [stage.last - stage.first for stage in fullest_stages(llama, 5)] == [6, 7, 6]
     assert distinct_stages(llama, 1) == (Stage(llama, 0, 32),)
     assert len(distinct_stages(llama, 2)) == 2
 

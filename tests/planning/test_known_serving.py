@@ -9,13 +9,13 @@ import pytest
 from calc import estimate
 from calc.catalog import catalog
 from calc.memory.budget import Layout
+from calc.memory.runtime import Case
 from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, Traffic
 from calc.performance.load import Load, State
 from calc.performance.pass_times import PassTime
 from calc.performance.server import Begun, Run, Served, Server
 from calc.planning import serving_arrivals, serving_report, serving_run
 from calc.planning.served import serve
-from calc.planning.serving import is_overfull
 from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rate, knee, knee_step
 from calc.planning.serving_burst import burst_figures, burst_steps
 from calc.planning.serving_load import Server as LoadedServer
@@ -437,13 +437,33 @@ def test_arrivals_of_two_lengths_are_bounded_by_the_cache() -> None:
 def test_what_stays_is_more_than_a_device_has() -> None:
     """Weights and cache of a stage behind the first, 60 and 40 bytes, are too much for a device of 99 bytes."""
 
-    def of(visible: int | None, *, first: bool = False, on_host: bool = False) -> Any:
+    def overfull(visible: int | None, *, first: bool = False, on_host: bool = False) -> bool:
         budget, placement = SimpleNamespace(weights=60, kv_cache=40), SimpleNamespace(on_host=on_host)
-        stage = SimpleNamespace(is_first=first)
-        return SimpleNamespace(visible=visible, budget=budget, placement=placement, stage=stage)
+        case: Any = SimpleNamespace(visible=visible, budget=budget, placement=placement)
+        case.stage = SimpleNamespace(is_first=first)
+        overfull: Any = Case.overfull
+        return bool(overfull.fget(case))
 
-    assert is_overfull(of(99)) and not is_overfull(of(100))
-    assert not any(map(is_overfull, (of(99, first=True), of(99, on_host=True), of(None))))
+    assert overfull(99) and not overfull(100)
+    assert not (overfull(99, first=True) or overfull(99, on_host=True) or overfull(None))
+
+
+@pytest.mark.parametrize("weights", ["bf16", "q4_k_m"])
+@pytest.mark.parametrize("placed", [{}, {"gpu_layers": 60}, {"experts_on_host": 11}])
+@pytest.mark.parametrize("tokens", [512, 32768])
+def test_a_trial_looks_at_no_more_stages_than_it_must(weights: str, placed: dict[str, int], tokens: int) -> None:
+    """Where all fit it finds the fullest that all stages together have; else one that does not fit, nor does that."""
+    asked = {"model": "mixtral-8x22b" if "experts_on_host" in placed else "llama-3.3-70b", "engine": "llama.cpp"}
+    asked |= {"accelerator": "rtx-4090", "accelerators": 8, "context_tokens": tokens, "sequences": 4, **placed}
+    asked |= {"weights": weights, **({"host": {"memory": "1 TiB"}} if placed else {})}
+    read = read_question(asked)
+    serving, anew = read.serving(), read.serving()
+    assert serving is not None and anew is not None
+    case, runtime = serving.tried(read.demand, read.layout)
+    whole, fullest = anew.fullest(read.demand, read.layout)
+    assert runtime.fits == fullest.fits == serving.fits(read.demand, read.layout)
+    assert not runtime.fits or (case.stage, runtime) == (whole.stage, fullest)
+    assert len(serving.full_cases(read.demand, read.layout)) < len(serving.loaded(read.demand, read.layout))
 
 
 def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest.MonkeyPatch) -> None:

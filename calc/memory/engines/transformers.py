@@ -1,6 +1,9 @@
 """transformers: the whole prompt in one pass, a cache that grows by copying, and what the allocator keeps of it."""
 
-from calc.architecture.stages import local_heads
+from functools import lru_cache
+
+from calc.architecture.layers import Architecture
+from calc.architecture.stages import Stage, local_heads
 from calc.memory.activations import LOGIT_BYTES, logits_bytes
 from calc.memory.runtime import (
     ALLOCATED,
@@ -66,7 +69,7 @@ def moments(case: Case, activations: Amount, logits: Amount, *, spare: int, grow
     """
     old = keeps_prompt(case)
     found = [less(spare, activations, logits)]
-    layers = case.once("layers", lambda case: max(case.stage.architecture.attention_layers, 1))
+    layers = attending_layers(case.stage.architecture)
     copied = grows if old else grows // layers
     formula, template = (r"M_{\text{cache}}", "{}") if old else (r"\frac{M_{\text{cache}}}{L}", "{} / {}")
     numbers = (grows,) if old else (grows, layers)
@@ -94,6 +97,18 @@ def moments(case: Case, activations: Amount, logits: Amount, *, spare: int, grow
         first = grows - spare
         found.append(less(spare, copy._replace(bytes=first, formula="n", template="{}", numbers=(first,)), kept))
     return found
+
+
+@lru_cache(maxsize=256)  # the same on any device
+def attending_layers(architecture: Architecture) -> int:
+    """Return the layers of a model that have attention, at least one."""
+    return max(architecture.attention_layers, 1)
+
+
+@lru_cache(maxsize=1024)  # the same for any number of sequences and any device
+def caching_layers(stage: Stage) -> int:
+    """Return the layers of a stage that keep caches."""
+    return sum(count for kind, count in stage.kind_counts() if kind.caches)
 
 
 def less(spare: int, *amounts: Amount) -> list[Amount]:
@@ -221,8 +236,7 @@ def reserve(case: Case, allocated: int, context: int, pass_bytes: int) -> Amount
     back. Blocks that attention leaves are too small for the MLP's, and are kept beside them.
     Source: torch's CUDACachingAllocator.
     """
-    attention_layers = sum(count for kind, count in case.stage.kind_counts() if kind.caches)
-    tensors = 2 * attention_layers
+    tensors = 2 * caching_layers(case.stage)
     demand = case.demand
     prompt = case.sequences * case.sequence_bytes(min(demand.prompt_tokens, demand.tokens))
     last = case.budget.kv_cache / max(tensors, 1)

@@ -34,6 +34,7 @@ class Device:
         self.inventory = plan.inventory(stage)
         self.total = self.inventory.total
         self.static, self.host = self.stays()
+        self.staying = sum(self.static.values())
         self.moments: list[Moment] = []
         self.earlier = 0  # of the step before, what its operations have not released
 
@@ -140,13 +141,10 @@ class Device:
             return BUCKET_ELEMENTS * plan.scheme.compute
         return min(trained, BUCKET_ELEMENTS) * plan.scheme.compute
 
-    def note(self, phase: str, reason: str, kept: int = 0, **parts: int) -> None:
-        """Note a moment: what stays, and what is alive beside it."""
-        alive = dict(self.static)
-        alive["activations"] += kept
-        for name, size in parts.items():
-            alive[name] += size
-        self.moments.append(Moment(phase, reason, alive, kept=kept, total=sum(alive.values())))
+    def note(self, phase: str, reason: str, kept: int = 0, **beside: int) -> None:
+        """Note a moment: what is kept, and what is alive beside it and what stays."""
+        total = self.staying + kept + sum(beside.values())
+        self.moments.append(Moment(phase, reason, kept, total, self.static, beside))
 
     def gathered(self, *units: Held) -> int:
         """Return the bytes of gathered units of sharded parameters, with the root unit, which stays gathered.

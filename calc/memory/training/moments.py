@@ -38,13 +38,28 @@ PARTS = (
 
 
 class Moment(NamedTuple):
-    """The bytes alive at the widest moment of a phase, by part, and what happens then."""
+    """The widest moment of a phase, and what happens then."""
 
     phase: str
     reason: str
-    parts: dict[str, int]
     kept: int  # of the activations those that layers keep for their backward, the tables that they share included
     total: int  # all bytes alive
+    static: dict[str, int]  # what stays through the step, by part
+    beside: dict[str, int]  # what comes and goes and is not kept
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """All bytes alive, by part."""
+        alive = {name: size + self.beside.get(name, 0) for name, size in self.static.items()}
+        alive["activations"] += self.kept
+        return alive
+
+    @property
+    def passing(self) -> int:
+        """Bytes of activations and logits."""
+        stays, beside = self.static, self.beside
+        staying = stays["activations"] + stays["logits"]
+        return staying + self.kept + beside.get("activations", 0) + beside.get("logits", 0)
 
 
 class Kept(NamedTuple):
@@ -78,7 +93,7 @@ class Timeline(NamedTuple):
     @property
     def widest_pass(self) -> int:
         """Most bytes of activations and logits at any moment."""
-        return max(moment.parts["activations"] + moment.parts["logits"] for moment in self.moments)
+        return max(moment.passing for moment in self.moments)
 
 
 def local_outputs(architecture: Architecture, tensor_parallel: int) -> int:

@@ -44,7 +44,7 @@ class Step(Device):
         follows need not be known then.
         """
         plan, stage = self.plan, self.stage
-        if sum(self.static.values()) > most_bytes:
+        if self.staying > most_bytes:
             return None
         held = held_micro_batches(
             position=self.position,
@@ -271,7 +271,7 @@ class Step(Device):
 
 def stays_bytes(plan: Plan, stage: Stage) -> int:
     """Return what is on a device of a stage in every phase: weights, states, gradients that add up, fixed buffers."""
-    return sum(Device(plan, stage, 0).static.values())
+    return Device(plan, stage, 0).staying
 
 
 def timelines(plan: Plan, every: list[Stage], most_bytes: float = inf) -> list[Timeline]:
