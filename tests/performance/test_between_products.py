@@ -70,7 +70,7 @@ def test_an_adapter_in_fp32_is_cast_around() -> None:
 
 
 def test_what_four_bits_give_is_cast_to_the_type_of_the_stream() -> None:
-    """Under autocast the stream of QLoRA is FP32, and so are the values between its matrices: 16 bit has half of them."""
+    """Under autocast the stream of QLoRA is FP32, and so are the values between its matrices, twice as large."""
     changes: dict[str, Any] = {"method": "qlora", "lora": {"rank": 8, "targets": ["q_proj"]}, "adapter_dtype": "bf16"}
     (_, (wide,), _), (_, (narrow,), _) = (moved(**changes, precision=one) for one in ("bf16-autocast", "bf16"))
     inner = 6 * TOKENS * 8192 * 2  # gate, its activation, and the product of it with the other: read and written
