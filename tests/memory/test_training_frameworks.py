@@ -59,7 +59,7 @@ def test_hugging_face_trainer(changed: dict[str, object], measured: float) -> No
 def test_fp32_stream_of_prepared_qlora() -> None:
     """peft's k-bit preparation raises what is not quantized to FP32, the stream too: 19.25 GiB (FMS Acceleration).
 
-    What matrices of 4 bits give is FP32 by bitsandbytes' code, which makes this 4 % too much; 16 bit would be as measured.
+    What matrices of 4 bits give is FP32 by bitsandbytes' code, which makes this 4 % too much; 16 bit would not.
     """
     adapters = {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
     found = memory(MISTRAL, method="qlora", precision="bf16-autocast", lora=adapters)
