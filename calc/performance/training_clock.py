@@ -199,7 +199,9 @@ class Clock:
         if isinstance(one, AttentionBackward):
             return self.seconds(one.forward)
         if isinstance(one, Pointwise) and one.name == UNPACKING:
-            return one.bytes / self.kernels.bandwidth
+            values, own = catalog().training_step.values, f"unpacked_bytes@{self.kernels.accelerator.architecture}"
+            each = values.get(own, values["unpacked_bytes"])  # of a compute unit in a clock
+            return max(self.kernels.seconds(one), one.bytes / (each * self.kernels.unit_clocks))
         return self.kernels.seconds(one)
 
     def join(self, one: Collective) -> None:

@@ -31,7 +31,7 @@ class Pace:
         self.kernel_s = self.of(fused) if plan.choices.compiled else self.within_s
         self.graphs = plan.graphs
         self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
-        share = self.of(PRODUCT_SHARE)
+        share = own_share(accelerator, self.of(PRODUCT_SHARE), values)
         products = kept_of_products(accelerator, share, values)
         attention = products / share  # its laws hold at the same clock
         if plan.choices.flash:
@@ -50,7 +50,7 @@ class Pace:
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
-            UNPACKED: values.get(f"{base}_unpack_share", values["unpack_share"]),
+            UNPACKED: values.get(f"{base}_unpack_share", 1.0),
             COPIED: 1.0,
         }
 
@@ -104,6 +104,14 @@ def clock_share(accelerator: Accelerator, exponent: float) -> float:
     return float(min(ratio, most) ** exponent)
 
 
+def own_share(accelerator: Accelerator, share: float, values: Mapping[str, float]) -> float:
+    """Return the share of products' speed that a device's kind keeps: `share`, or its own.
+
+    Cards for consumers, whose matrix units take 16 bit at half the rate of their die, keep their clock.
+    """
+    return values["half_rate_share"] if device_class(accelerator) == "consumer" else share
+
+
 def kept_of_products(accelerator: Accelerator, share: float, values: Mapping[str, float]) -> float:
     """Return the share of products' speed that a device keeps, where the measured device of its kind keeps `share`.
 
@@ -129,7 +137,8 @@ def most_products_per_s(accelerator: Accelerator, values: Mapping[str, float]) -
     if usual is None:
         usual = values[PRODUCT_SHARE]
         shares += [value for name, value in values.items() if name.startswith(own) and "@" not in name]
-    return device.most_rate * kept_of_products(accelerator, max(usual, *shares, 0.0), values)
+    share = own_share(accelerator, max(usual, *shares, 0.0), values)
+    return device.most_rate * kept_of_products(accelerator, share, values)
 
 
 def kernels_of(accelerator: Accelerator) -> Kernels | None:

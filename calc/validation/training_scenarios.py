@@ -95,6 +95,7 @@ def model_of(row: Row) -> object:
                 "n_head": shape.get("heads", heads_of(row, shape["hidden"])),
                 "vocab_size": shape.get("vocab", 51200),
                 "n_positions": number(row["seq_len"]),
+                "activation_function": "gelu",  # one kernel, where Transformers' own GPT-2 has eight
             }
         }
     name = name.casefold().split(" (moe")[0].replace(" (gptq)", "").removesuffix("-int4").removesuffix("-chat")
@@ -166,6 +167,10 @@ def precision_of(row: Row) -> str:
         raise SkipError(f"precision {row['dtype']} is not one of the contract's")
     if found == "bf16" and row["source"] in ("torchtitan", "torchao") and int(row["n_gpus"]) > 1:
         return "bf16-autocast"  # torchtitan keeps FP32 shards
+    if found == "bf16" and row["method"] == "qlora" and "FP32 stream" in row["notes"]:
+        return "bf16-autocast"
+    if found == "bf16" and FRAMEWORKS.get(row["source"]) == "llama-factory":
+        return "bf16-mixed"  # adapters in FP32 under Trainer's autocast
     return "bf16-mixed" if found == "bf16" and row["source"] in MASTERS else found
 
 
@@ -185,12 +190,15 @@ def adapters_of(row: Row) -> dict[str, Any]:
 
     >>> adapters_of({"notes": "TRL; rank 16 on q and v; base in BF16"})
     {'rank': 16, 'targets': ['q', 'v']}
+    >>> adapters_of({"notes": "rank 8 on all matrices; dropout 0.05"})
+    {'rank': 8, 'targets': 'all-linear', 'dropout': 0.05}
     """
     stated = re.search(r"rank (\d+) on ((?:[qkvo](?:, | and |\b))+|all of attention|all matrices)", row["notes"])
     if not stated:
         return {"rank": 8}
     targets = LATENT if "attention" in stated[2] else re.findall(r"\b[qkvo]\b", stated[2]) or "all-linear"
-    return {"rank": int(stated[1]), "targets": targets}
+    dropout = re.search(r"dropout ([\d.]+)", row["notes"])
+    return {"rank": int(stated[1]), "targets": targets, **({"dropout": float(dropout[1])} if dropout else {})}
 
 
 def trained(row: Row) -> dict[str, Any]:

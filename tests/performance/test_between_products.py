@@ -69,6 +69,24 @@ def test_an_adapter_in_fp32_is_cast_around() -> None:
     assert wide.kernels - narrow.kernels == 4
 
 
+def test_what_four_bits_give_is_cast_to_the_type_of_the_stream() -> None:
+    """Under autocast the stream of QLoRA is FP32, and so are the values between its matrices, twice as large."""
+    changes: dict[str, Any] = {"method": "qlora", "lora": {"rank": 8, "targets": ["q_proj"]}, "adapter_dtype": "bf16"}
+    (_, (wide,), _), (_, (narrow,), _) = (moved(**changes, precision=one) for one in ("bf16-autocast", "bf16"))
+    inner = 6 * TOKENS * 8192 * 2  # gate, its activation, and the product of it with the other: read and written
+    assert wide.bytes - narrow.bytes > inner
+
+
+def test_dropout_of_adapters_is_a_kernel_of_each() -> None:
+    """It reads and writes the adapter's input, with a mask of one byte an element that counts twice."""
+    found = []
+    for dropout in (0, 0.1):
+        lora = {"rank": 8, "targets": ["q_proj"], "dropout": dropout}
+        found.append(moved(method="lora", precision="bf16", adapter_dtype="bf16", lora=lora)[1][0])
+    assert found[1].kernels - found[0].kernels == 1
+    assert found[1].bytes - found[0].bytes == (2 + 2 + 2) * TOKENS * HIDDEN
+
+
 def test_a_stage_in_the_middle_has_neither_table_nor_loss() -> None:
     """Only the first stage looks tokens up, and only the last has logits."""
     assert moved(first=8, last=16)[0] == []

@@ -6,8 +6,9 @@ import pytest
 
 from calc.catalog import catalog
 from calc.memory.training.plan import Plan
-from calc.performance.training_clock import MOVED, Launches, grouped_passes
-from calc.performance.training_pace import Pace
+from calc.performance.operations import Pointwise
+from calc.performance.training_clock import MOVED, PRODUCTS, UNPACKED, Launches, grouped_passes
+from calc.performance.training_pace import Pace, kernels_of
 from calc.performance.training_passes import CASTS
 from calc.performance.training_step import micro_batch, prepare
 from calc.training.reading import read_training
@@ -68,3 +69,31 @@ def test_messages_and_casts_are_launched_within_modules() -> None:
     cast = sum(times * one.launches for one, times in forward.kinds[MOVED] if one.name == CASTS)
     sent = sum(times * one.launches for one, times in forward.sent)
     assert forward.launches.within == cast + sent and cast == 4 * 32 and sent > 0
+
+
+@pytest.mark.parametrize(
+    ("device", "kept"), [("rtx-4090", 1.0), ("rtx-5090", 1.0), ("l40s-48gb", 0.88), ("a100-sxm-80gb", 0.88)]
+)
+def test_matrix_units_at_half_their_rate_keep_their_clock(device: str, kept: float) -> None:
+    """A card for consumers has power for them; its professional sibling, at the full rate, gives way to its limit."""
+    values = {**FACTS.training_step.values, "product_share": 0.88, "half_rate_share": 1.0}
+    assert Pace(plan_of(compile=True), FACTS.accelerator(device), values).shares[PRODUCTS] == pytest.approx(kept)
+
+
+@pytest.mark.parametrize(
+    ("device", "most"), [("a100-sxm-80gb", 5.3), ("v100-sxm-32gb", 1.8), ("rtx-4090", None), ("gb10", None)]
+)
+def test_four_bits_are_unpacked_as_fast_as_units_compare_or_memory_reads(device: str, most: float | None) -> None:
+    """Bytes of a compute unit in a clock where there is much bandwidth for the units; else what memory gives."""
+    accelerator = FACTS.accelerator(device)
+    plan = plan_of(accelerator=device, method="qlora", framework="transformers")
+    prepared = prepare(plan, accelerator)
+    assert prepared is not None
+    parts = prepared.stages[0].micro_batch.parts[UNPACKED]
+    size = sum(part.times * part.operation.bytes for part in parts if isinstance(part.operation, Pointwise))
+    kernels = kernels_of(accelerator)
+    assert kernels is not None
+    memory = sum(part.times * kernels.seconds(part.operation) for part in parts)
+    seconds = prepared.stages[0].micro_batch.sums[UNPACKED]
+    assert seconds == pytest.approx(memory if most is None else size / (most * kernels.unit_clocks))
+    assert seconds >= memory

@@ -18,7 +18,7 @@ MEDIANS = {
     "megatron_lm": 0.08,
     "nemo": 0.10,
     "nemo_automodel": 0.2,
-    "qwen_readme": 0.09,
+    "qwen_readme": 0.095,
     "torchao": 0.26,
     "torchtitan": 0.09,
     "torchtune": 0.08,

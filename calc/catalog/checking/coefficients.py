@@ -62,8 +62,9 @@ BOUNDS: dict[str, Bound] = {
     ),
     **dict.fromkeys(("tensor_hidden", "outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
+    "half_rate_share": SHARE,  # of products where matrix units take 16 bit at half their rate
     "unpaged_share": ("", 1, 1.5),  # of a law of prompts whose keys lie in pages
-    **dict.fromkeys(("product_most", "ring_share", "unpack_share", "gptq_unpack_share", "memory_fraction"), SHARE),
+    **dict.fromkeys(("product_most", "ring_share", "gptq_unpack_share", "memory_fraction"), SHARE),
     **dict.fromkeys(("graphs_estimated", "link_share", "state_pool_share", "state_share", "window_share"), SHARE),
     **dict.fromkeys(("attention_backward", "cache_factor", "expert_factor"), FACTOR),
     "attention_factor": ("", 0.2, 50),
@@ -85,6 +86,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
     "context_thread": ("bytes", 2**9, 2**13),
     "unaligned_operations": ("", 1, 2**16),
+    "unpacked_bytes": ("", 0.5, 64),  # of a compute unit in a clock
     "context_threads": ("count", 2**10, 2**20),
     "workspaces": ("bytes", MEBIBYTE, 2**40),
     **dict.fromkeys(("small_device", "middle_device", "large_device", "huge_device"), ("bytes", 2**33, 2**40)),

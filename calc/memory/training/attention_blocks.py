@@ -46,9 +46,9 @@ class AttentionRecorder(Recorder):
         k = self.matrix(seen, f"{module}.k_proj", f"{mark}k", self.hidden, outputs=keys)
         v = self.matrix(seen, f"{module}.v_proj", f"{mark}v", self.hidden, outputs=keys)
         q, k = self.head_norm(q, f"{module}.q_norm", heads, size), self.head_norm(k, f"{module}.k_norm", kv_heads, size)
-        kept = (q, k, v)
         if attention.rotary:
-            kept = q, k, v = self.positions(q, "q:rotated", query), self.positions(k, "k:rotated", keys), v
+            q, k = self.positions(q, "q:rotated", query), self.positions(k, "k:rotated", keys)
+        kept = q, k, v = self.narrowed(q, query), self.narrowed(k, keys), self.narrowed(v, keys)
         if attention.fused:  # slices of one tensor: one that is kept keeps all of it
             whole = tape.value(f"{mark}qkv", self.rows * (query + 2 * keys) * width, "queries, keys and values")
             kept = (q, k, whole) if attention.rotary else (whole, whole, whole)
@@ -71,6 +71,15 @@ class AttentionRecorder(Recorder):
         return self.norm(
             value, name, rows=self.rows * (1 if together else heads), size=heads * size if together else size
         )
+
+    def narrowed(self, value: str, width: int) -> str:
+        """Record the cast of what attention reads to the compute type, where autocast does it and a matrix did not."""
+        numerics, elements = self.numerics, self.rows * width
+        if not numerics.casts or self.tape.sizes[value] != elements * numerics.residual:
+            return value
+        cast = self.tape.value(f"{value}:cast", elements * numerics.compute, "queries, keys and values")
+        size = elements * (numerics.residual + numerics.compute)
+        return self.tape.add(Op(VIEW, (value,), cast, casts=1, cast_bytes=size))
 
     def positions(self, value: str, name: str, width: int) -> str:
         """Record rotary positions: a new tensor of the compute type; nothing but the table is kept."""

@@ -35,32 +35,31 @@ class FeedForwardRecorder(Recorder):
             return ""
         _, shape = local_share(up._replace(copies=1, active=None), self.expert_tensor(up))
         width = shape[0]
-        size = rows * width * self.numerics.compute
         if f"{prefix}.gate_proj.weight" in self.tensors:
-            inner = self.gated(value, prefix, width, size, rows=rows)
+            inner = self.gated(value, prefix, width, rows=rows)
         else:
             up_values = self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, outputs=width, rows=rows)
-            inner = self.activated(up_values, prefix, size)
+            inner = self.activated(up_values, prefix, rows * width)
         return self.matrix(inner, f"{prefix}.down_proj", f"{prefix}:down", width, outputs=self.hidden, rows=rows)
 
     def expert_tensor(self, tensor: Tensor) -> int:
         """Return the ways in which tensor parallelism divides a matrix: what expert ranks leave of it for an expert."""
         return self.batch.tensor if tensor.active is None else max(1, self.batch.tensor // self.batch.expert)
 
-    def gated(self, value: str, prefix: str, width: int, size: int, rows: int) -> str:
+    def gated(self, value: str, prefix: str, width: int, rows: int) -> str:
         """Record gate and up: the activation keeps the gate, the product both of its factors."""
         tape = self.tape
         gate = self.matrix(value, f"{prefix}.gate_proj", f"{prefix}:gate", self.hidden, outputs=width, rows=rows)
-        active = self.activated(gate, prefix, size)
+        active = self.activated(gate, prefix, rows * width)
         up = self.matrix(value, f"{prefix}.up_proj", f"{prefix}:up", self.hidden, outputs=width, rows=rows)
-        product = tape.value(f"{prefix}:product", size, INSIDE)
+        product = tape.value(f"{prefix}:product", tape.sizes[gate], INSIDE)
         tape.labels[up] = INSIDE
         saves = (up,) if self.choices.compiled else (active, up)
         return tape.add(Op(POINTWISE, (active, up), product, saves))
 
-    def activated(self, value: str, prefix: str, size: int) -> str:
+    def activated(self, value: str, prefix: str, elements: int) -> str:
         """Record the activation function as the family computes it: most keep their input."""
-        tape, name = self.tape, self.layer.activation
+        tape, name, size = self.tape, self.layer.activation, self.tape.sizes[value]
         active = tape.value(f"{prefix}:active", size, INSIDE)
         tape.labels[value] = INSIDE
         saves: tuple[str, ...] = (value,)
@@ -71,7 +70,7 @@ class FeedForwardRecorder(Recorder):
             saves = (tape.value(f"{prefix}:relu", size, INSIDE),)
         elif name in COMPOSED and not self.choices.compiled:
             raised = name == "gelu_new" and self.numerics.autocast and self.numerics.compute < WIDE
-            wide = size * WIDE // self.numerics.compute if raised else size
+            wide = elements * WIDE if raised else size
             if raised:
                 saves = (tape.value(f"{prefix}:power", wide, INSIDE),)
             for part in COMPOSED[name]:

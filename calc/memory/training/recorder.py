@@ -123,18 +123,21 @@ class Recorder:
 
         It keeps its input for the gradient of its weight, so a frozen one keeps nothing; its adapter does. Under
         autocast each matrix casts its input for itself, and the graph holds the cast weight. A quantised one is
-        unpacked in both directions, and nothing is kept of it (bitsandbytes' MatMul4Bit).
+        unpacked in both directions, nothing is kept of it, and what it gives is cast back to the type of its input
+        (bitsandbytes' MatMul4Bit and Linear4bit).
         """
         tape, numerics = self.tape, self.numerics
         self.met.add(name)
         rows = self.rows if rows is None else rows
-        out = tape.value(output, rows * outputs * numerics.compute, "outputs of matrices")
         trained, low_rank = self.trained(name), self.adapters is not None and self.adapters.covers(name)
         weight = self.tensors.get(f"{name}.weight")
         elements = self.elements(weight) if weight is not None else inputs * outputs
         quantized = not trained and weight is not None and weight.quantizable  # where the base is
         read, saves, casts, cast_bytes = value, (), 0, 0
+        unpacked = self.choices.unpacks and quantized
         needs_cast = numerics.casts and tape.sizes[value] in (0, rows * inputs * numerics.residual)
+        width = numerics.residual if unpacked and needs_cast else numerics.compute
+        out = tape.value(output, rows * outputs * width, "outputs of matrices")
         if needs_cast:
             cast = self.cast_name(value, name)
             if cast not in tape.sizes and not self.casts_fused:
@@ -147,7 +150,8 @@ class Recorder:
         if self.choices.inputs_kept and quantized:
             kept += (read,)
             tape.outliving.add(read)
-        unpacked = self.choices.unpacks and quantized
+        if width > numerics.compute:
+            casts, cast_bytes = casts + 1, cast_bytes + rows * outputs * (numerics.compute + width)
         if numerics.autocast and numerics.weight > numerics.compute and not unpacked:
             kept += (tape.value(f"{name}:weight", elements * numerics.compute, "cast weights"),)
             casts, cast_bytes = casts + 1, cast_bytes + elements * (numerics.weight + numerics.compute)
@@ -224,6 +228,11 @@ class Recorder:
             owner = shared if self.fused else name
             masks = (tape.value(f"{owner}:adapter mask", rows * inputs * MASK_BYTES, "dropout masks"),)
             read = tape.value(f"{owner}:adapter dropped", rows * inputs * width, "inputs of adapters")
+            dropped = f"{owner}:dropped"
+            if dropped not in tape.sizes:
+                tape.value(dropped, max(tape.sizes[value], rows * inputs * width))
+                tape.add(Op(POINTWISE, (value,), dropped, masks))
+            value = dropped
         low = tape.value(f"{name}:low", rows * rank * width, "low-rank values")
         update = tape.value(f"{name}:update", rows * outputs * width)
         plain = tape.value(f"{name}:plain", tape.sizes[out])
