@@ -252,19 +252,29 @@ def test_requests_of_a_known_number_are_a_burst() -> None:
     assert (burst["arrivals"], burst["memory_fraction"]) == ({"requests": 1000, "concurrency": 512}, 0.85)
     assert few["arrivals"]["concurrency"] == 4
     kinds = drained["arrivals"]["lengths"]
-    assert max(kind["output_tokens"]["most"] for kind in kinds) == pytest.approx(3.8 * 201.6, abs=1)
+    assert max(kind["output_tokens"]["most"] for kind in kinds) == pytest.approx(7.0 * 201.6, abs=1)
     long = inference_speed.scenario_of(rows["S0879"])
     assert (long["prompt_tokens"], long["arrivals"]) == (32000, {"requests": 100})  # random, and all alike
 
 
-def test_conversations_have_the_means_that_a_row_states() -> None:
+@pytest.mark.parametrize("count", [500, 1000])
+def test_conversations_have_the_means_that_a_row_states(count: int) -> None:
     """Half of ShareGPT's prompts have less than four tenths of the mean, and the longest more than four times it."""
-    kinds = inference_speed.conversations(217.4, 201.6)
+    kinds = inference_speed.conversations(217.4, 201.6, count)
     for name, mean in (("prompt_tokens", 217.4), ("output_tokens", 201.6)):
         shares = [(kind["share"], kind[name]["least"], kind[name]["most"]) for kind in kinds]
         assert sum(share * (least + most) / 2 for share, least, most in shares) == pytest.approx(mean, rel=0.02)
     assert sum(kind["share"] for kind in kinds if kind["prompt_tokens"]["most"] < 0.4 * 217.4) == pytest.approx(0.5)
     assert max(kind["prompt_tokens"]["most"] for kind in kinds) > 4 * 217.4
+
+
+def test_few_of_many_conversations_are_longer() -> None:
+    """The longest of 500 answers has 844 tokens; three of a thousand are above that, and none has 2,048."""
+    few, many = (inference_speed.conversations(206.0, 215.3, count) for count in (500, 1000))
+    assert max(kind["output_tokens"]["most"] for kind in few) <= 844
+    longer = [kind for kind in many if kind["output_tokens"]["most"] > 844]
+    assert sum(kind["share"] for kind in longer) == pytest.approx(0.003)
+    assert max(kind["output_tokens"]["most"] for kind in longer) < 2048
 
 
 def test_published_weights_ran_on_the_h100() -> None:
