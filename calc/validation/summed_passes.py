@@ -59,6 +59,8 @@ class SummedPasses:
         alone = decoding == sequences and decoding <= schedule.captured_sequences
         host = 0.0 if alone else launches * schedule.launch_s
         between = schedule.step_s + sequences * schedule.sequence_s
+        if schedule.mask_s:
+            between += self.passes._replace(schedule=schedule).masks_s(segments)
         return PassTime((), device, host, between, outputs_s=self.under_factors(outputs)[0])
 
     def under_factors(self, sums: Sums, *, in_pieces: bool = False) -> tuple[float, float]:
