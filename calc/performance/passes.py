@@ -7,7 +7,7 @@ from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.device_sizes import attention_ranks
 from calc.memory.drafts import Draft
-from calc.performance.copies import beside_prompts, with_copies
+from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
 from calc.performance.host_part import HostPart, only
 from calc.performance.kernels import Kernels
@@ -144,9 +144,7 @@ class Passes(NamedTuple):
                 decoding += segment.sequences
             else:
                 prompts = True
-        operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts)
-        if prompts and decoding and self.schedule.tile_rows:
-            operations = beside_prompts(operations, self.schedule)
+        operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts, decodes=decoding > 0.0)
         found = pass_time(
             operations,
             kernels=self.kernels,

@@ -98,7 +98,8 @@ class SummedPasses:
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.passes.is_step(segment))
         joins = any(segment.keys for segment in segments)
-        operations = with_copies(operations, self.schedule, joins=joins, prompts=decoding < sequences)
+        prompts = decoding < sequences
+        operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts, decodes=decoding > 0.0)
         kernels, sums, outputs = self.kernels, Sums(), Sums()
         rate = kernels.rate("bf16")
         for operation, times in operations:
