@@ -11,11 +11,13 @@ EXPERTS_IN_TURN = "experts_in_turn"
 PROMPTS = "prompts"  # of coefficients: in passes that carry prompts
 
 
-def with_copies(operations: Pass, schedule: Schedule, *, joins: bool, prompts: bool) -> Pass:
-    """Return a pass with what an engine copies in it.
+def with_copies(operations: Pass, schedule: Schedule, *, joins: bool, prompts: bool, decodes: bool) -> Pass:
+    """Return a pass as an engine works it off, with what it copies.
 
-    `joins`: new entries join a cache that there is; `prompts`: it carries prompts, perhaps beside decoding.
+    `joins`: new entries join a cache that there is; `prompts`: it carries prompts; `decodes`: it decodes, too.
     """
+    if prompts and decodes and schedule.tile_rows:
+        operations = beside_prompts(operations, schedule)
     if joins and schedule.cache_passes:
         operations += copies_of_cache(operations, schedule)
     if schedule.copies_states:

@@ -7,10 +7,11 @@ from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.device_sizes import attention_ranks
 from calc.memory.drafts import Draft
-from calc.performance.copies import beside_prompts, with_copies
+from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
 from calc.performance.host_part import HostPart, only
 from calc.performance.kernels import Kernels
+from calc.performance.masks import awaited_cells
 from calc.performance.operations import Counted, HostCopy, Pass
 from calc.performance.pass_times import PassTime, pass_time
 from calc.performance.pipeline import busiest_s
@@ -143,9 +144,7 @@ class Passes(NamedTuple):
                 decoding += segment.sequences
             else:
                 prompts = True
-        operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts)
-        if prompts and decoding and self.schedule.tile_rows:
-            operations = beside_prompts(operations, self.schedule)
+        operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts, decodes=decoding > 0.0)
         found = pass_time(
             operations,
             kernels=self.kernels,
@@ -155,10 +154,20 @@ class Passes(NamedTuple):
             queries=self.queries,
             in_pieces=decoding == 0.0 and self.records_prompts,
         )
+        if self.schedule.mask_s:
+            found = found._replace(between_s=found.between_s + self.masks_s(segments))
         if self.layout.pipeline == 1:
             return found
         names = self.model.output_names
         return found._replace(outputs_s=sum(part.total for part in found.parts if part.operation.name in names))
+
+    def masks_s(self, segments: tuple[Segment, ...]) -> float:
+        """Return the seconds in which the device waits for masks that the host fills."""
+        assert self.kernels is not None
+        sorts = self.kernels.own.experts_sort_s > 0.0 and bool(self.model.experts)
+        waits = self.schedule.host_waits or sorts
+        cells = (awaited_cells(self.model, one, is_waiting=waits or self.is_step(one)) for one in segments)
+        return self.schedule.mask_s * sum(cells)
 
     def drafted(self, segments: tuple[Segment, ...]) -> Iterator[tuple[PassTime, float]]:
         """Yield the passes of what drafts: one for each token of the steps, and one over the prompts.

@@ -59,6 +59,8 @@ class Schedule(NamedTuple):
     repeats_heads: bool  # KV heads are copied for each query head that shares them
     tile_rows: float  # of a tile of attention to prompts, which a decoded token beside them has to itself; 0: none has
     packs_heads: bool  # query heads that share keys share such a tile
+    mask_s: float  # of the host for each cell of a mask that it fills before a pass
+    host_waits: bool  # for the device, before it prepares a prompt's next piece
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
     triton: frozenset[str]  # kernels of routed experts that are Triton's, where a library has faster ones
@@ -230,6 +232,8 @@ def known_schedule(
         repeats_heads=bool(of("repeats_heads")),
         tile_rows=of("tile_rows", ways) if "tile_rows" in values else 0.0,
         packs_heads=bool(of("packs_heads")) if "packs_heads" in values else False,
+        mask_s=of("mask_s") if "mask_s" in values else 0.0,
+        host_waits=bool(of("host_waits")) if "host_waits" in values else False,
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
         triton=triton,

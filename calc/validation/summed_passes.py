@@ -59,6 +59,8 @@ class SummedPasses:
         alone = decoding == sequences and decoding <= schedule.captured_sequences
         host = 0.0 if alone else launches * schedule.launch_s
         between = schedule.step_s + sequences * schedule.sequence_s
+        if schedule.mask_s:
+            between += self.passes._replace(schedule=schedule).masks_s(segments)
         return PassTime((), device, host, between, outputs_s=self.under_factors(outputs)[0])
 
     def under_factors(self, sums: Sums, *, in_pieces: bool = False) -> tuple[float, float]:
@@ -96,7 +98,8 @@ class SummedPasses:
         sequences = sum(segment.sequences for segment in segments)
         decoding = sum(segment.sequences for segment in segments if self.passes.is_step(segment))
         joins = any(segment.keys for segment in segments)
-        operations = with_copies(operations, self.schedule, joins=joins, prompts=decoding < sequences)
+        prompts = decoding < sequences
+        operations = with_copies(operations, self.schedule, joins=joins, prompts=prompts, decodes=decoding > 0.0)
         kernels, sums, outputs = self.kernels, Sums(), Sums()
         rate = kernels.rate("bf16")
         for operation, times in operations:

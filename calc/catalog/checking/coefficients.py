@@ -60,7 +60,7 @@ BOUNDS: dict[str, Bound] = {
         ),
         FLAG,
     ),
-    **dict.fromkeys(("tensor_hidden", "outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
+    **dict.fromkeys(("tensor_hidden", "host_waits", "outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     "half_rate_share": SHARE,  # of products where matrix units take 16 bit at half their rate
     "unpaged_share": ("", 1, 1.5),  # of a law of prompts whose keys lie in pages
@@ -81,7 +81,7 @@ BOUNDS: dict[str, Bound] = {
     "most_devices": ("count", 1, 4096),
     "power_exponent": ("", 0, 1),
     **dict.fromkeys(("core_kernel_s", "fused_kernel_s", "kernel_s", "launch_s", "loop_kernel_s"), SECONDS),
-    **dict.fromkeys(("experts_sort_s", "sequence_s", "tensor_s"), SECONDS),
+    **dict.fromkeys(("experts_sort_s", "mask_s", "sequence_s", "tensor_s"), SECONDS),
     **dict.fromkeys(("choice_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
     "context_thread": ("bytes", 2**9, 2**13),
