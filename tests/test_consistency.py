@@ -202,7 +202,7 @@ def test_no_product_outruns_its_matrix_units(accelerator: str, method: str) -> N
     """In TF32 such a device was said to do up to 1.1 times its rate, as it does more than others of that in 16 bit."""
     scenario: Scenario = {"workload": "training", "model": "nemotron-4-340b", "accelerator": accelerator}
     report: Any = estimate({**scenario, "method": method, "precision": "fp32"}, repairs=False)
-    assert 0.5 < report["speed"]["model_flops_utilization"]["typical"] < 0.9
+    assert 0.5 < report["speed"]["model_flops_utilization"]["typical"] < 0.95
 
 
 def test_the_most_sequences_say_where_the_search_ended() -> None:

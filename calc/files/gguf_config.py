@@ -32,7 +32,7 @@ def config_of(files: list[Gguf]) -> dict[str, object]:
     other = VARIANTS.get(architecture, "")
     if other in shapes or values.get(other):
         family = FAMILIES[f"{architecture}:{other}"]
-    config = named(family, values) | family.facts
+    config = {**family.facts, **named(family, values)}
     for name, tensor in family.flags.items():
         config[name] = (f"blk.0.{tensor.removeprefix('!')}" in shapes) is not tensor.startswith("!")
     config["vocab_size"] = vocabulary(first, shapes, architecture)

@@ -140,7 +140,7 @@ FAMILIES: dict[str, GgufFamily] = {
     "glm-dsa": family("glm_moe_dsa", SIZES, ROUTED_EXPERTS, LATENT, INDEXER),
     "gpt-oss": GPT_OSS,
     "gptoss": GPT_OSS,  # as Ollama names it
-    "ernie4_5-moe": family("ernie4_5_moe", SIZES, ERNIE),
+    "ernie4_5-moe": family("ernie4_5_moe", SIZES, ERNIE, moe_num_shared_experts=0),  # where a file has no such key
     "deepseek": family("deepseek", SIZES, ROUTED_EXPERTS),
     "dots1": family("dots1", SIZES, ROUTED_EXPERTS),
     "minicpm3": family("minicpm3", SIZES, LATENT),

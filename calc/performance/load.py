@@ -203,7 +203,14 @@ def reading_of(
     piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
     carrying = known_time(passes, known, *((step, piece) if load.mixes else (piece,)))
     added = max(carrying.total - step_s, 0.0) if load.mixes else carrying.total
-    return Reading(chunks, arrivals, dense, together, carrying, added / passes.layout.pipeline)
+    return Reading(
+        chunks=chunks,
+        arrivals=arrivals,
+        dense=dense,
+        together=together,
+        time=carrying,
+        stage_s=added / passes.layout.pipeline,
+    )
 
 
 def steps_of(passes: Passes, load: Load) -> float:

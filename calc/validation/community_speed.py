@@ -102,6 +102,8 @@ def offload_of(row: Row) -> dict[str, Any]:
     if row["draft"]:
         raise SkipError("drafts beside layers in the host's memory: no row is without either")
     host, measured = host_of(row), MEASURED_ON.search(row["notes"])
+    if not host and not row["host_memory"]:
+        raise SkipError("of the host, which decides, neither processor nor memory is stated")
     if "llama-bench" in row["notes"] and measured and measured[1] >= UNMAPPED:
         host["pinned"] = True
     found: dict[str, Any] = {"host": host} if host else {}

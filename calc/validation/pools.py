@@ -52,7 +52,7 @@ def pool_errors() -> dict[str, list[Residual]]:
         shown = any(place < places[name] for other, place in begun[family].items() if other != source)
         error = measured_share(row) * (exp(first[name]) - 1.0)
         found[POOLS if shown or is_plain(of[name]) else NEW_POOLS].append(
-            Residual(name, source, "", "", family, error, error)
+            Residual(name, source, engine="", phase="", bucket=family, inside=error, outside=error)
         )
     return found
 

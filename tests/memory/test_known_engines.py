@@ -136,7 +136,8 @@ def test_sglang_s_rule_of_its_share(visible: int, batched: int | None, layout: L
 def test_sglang_s_share_before_it_had_a_rule(version: str, visible: int, layout: Layout, share: float) -> None:
     """By the ranks in use, and of devices above 80 GiB all but 13 of them since 0.4.5."""
     early: Any = case(visible, layout=layout, **RULE)
-    early.engine.before = lambda first: version_numbers(version) < version_numbers(first)
+    since = catalog().engine("sglang").since
+    early.engine.lacks = lambda change: version_numbers(version) < version_numbers(since[change])
     assert static_fraction(early) == pytest.approx(share)
 
 

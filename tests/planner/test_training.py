@@ -135,7 +135,7 @@ def test_no_way_with_a_larger_batch_is_faster(model: str, accelerator: str, meth
     for way in ways(read_question(asked, catalog()), method, 8):
         for size in (1, *MICRO_BATCHES):
             report: Any = estimate({**scenario, **way, "micro_batch": size}, repairs=False)
-            spare, upper, _ = room_of(report["memory"])
+            spare, upper = room_of(report["memory"])
             room = report["memory"]["capacity_bytes"]
             if spare < 0 or chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper) < SURE:
                 break
@@ -202,7 +202,7 @@ def test_the_largest_model_by_method() -> None:
             for away in ([], ["optimizer"]):
                 more = {**scenario, "model": name, "checkpointing": "full", "offload": away}
                 memory: Any = estimate(more)["memory"]
-                spare, upper, _ = room_of(memory)
+                spare, upper = room_of(memory)
                 room = memory["capacity_bytes"]
                 assert chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper) < SURE, more
 

@@ -38,12 +38,12 @@ def test_sources_left_out_are_predicted_as_well_as_they_were(kind: str) -> None:
 def test_ranges_hold_sources_that_they_were_not_made_of(kind: str) -> None:
     """Of rows 75 to 85 %, and of sources with each counting once at least 70 %.
 
-    Rows of training are up to 91 %: more of the sources that have most, as small ones set the width. Ranges of
-    inference are made for what nobody has looked at, and hold nine of ten of the others. Weights have no range, and
+    Rows of training memory are up to 91 %: more of the sources that have most, as small ones set the width. Ranges of
+    speed are made for what nobody has looked at, and hold nine of ten of the others. Weights have no range, and
     vLLM's log has 10 to 150 MB more of them, tables of positions among them, which are not counted.
     """
     found = ranges.left_out(kind).covered
-    most = {"inference-speed": 0.94}.get(kind, 0.91 if kind.startswith("training") else 0.85)
+    most = {"inference-speed": 0.94, "training-speed": 0.94}.get(kind, 0.91 if kind.startswith("training") else 0.85)
     assert (0.74 if kind == "inference-memory" else 0.75) <= found.rows <= most
     assert found.sources >= 0.7
 
@@ -71,7 +71,7 @@ def test_the_catalogue_has_the_ranges_and_counts_of_these_rows() -> None:
     assert ranges.RANGES.read_text(encoding="utf-8") == ranges.written_ranges()
     assert ranges.MEASURED.read_text(encoding="utf-8") == ranges.written_measured()
     assert ranges.MODELS.read_text(encoding="utf-8") == ranges.written_models()
-    assert (DATA / "measured.toml").stat().st_size < 31_000
+    assert (DATA / "measured.toml").stat().st_size < 33_000
 
 
 def test_buckets_add_up_to_all_rows() -> None:

@@ -144,7 +144,7 @@ class Device:
     def note(self, phase: str, reason: str, kept: int = 0, **beside: int) -> None:
         """Note a moment: what is kept, and what is alive beside it and what stays."""
         total = self.staying + kept + sum(beside.values())
-        self.moments.append(Moment(phase, reason, kept, total, self.static, beside))
+        self.moments.append(Moment(phase, reason, kept=kept, total=total, static=self.static, beside=beside))
 
     def gathered(self, *units: Held) -> int:
         """Return the bytes of gathered units of sharded parameters, with the root unit, which stays gathered.
