@@ -34,7 +34,13 @@ def check_whole(facts: Catalog, models: Sequence[str] | None = None) -> None:
     Raises CatalogError with all that does not agree.
     """
     wrong = wrong_models(facts) if models is None else models
-    if problems := [*wrong, *wrong_files(), *wrong_laws(facts)]:
+    try:
+        files = list(wrong_files())
+    except ScenarioError:  # they are made of rows whose model is wrong, which is said already
+        if not wrong:
+            raise
+        files = []
+    if problems := [*wrong, *files, *wrong_laws(facts)]:
         raise CatalogError(problems)
 
 

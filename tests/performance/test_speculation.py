@@ -40,7 +40,7 @@ def each_s(found: dict[str, Any]) -> float:
 def test_published_gains_are_met_without_a_fit() -> None:
     """Each source of measured gains once: about a fifth at the median, with no coefficient that any of them set."""
     found = sorted(line(name, group).middle for name, group in by(scores()[0], "source").items())
-    assert len(found) >= 3 and found[len(found) // 2] <= 0.23
+    assert len(found) >= 3 and found[len(found) // 2] <= 0.24
 
 
 def test_what_engines_log_is_less_than_the_chance() -> None:
