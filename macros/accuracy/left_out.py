@@ -7,7 +7,7 @@ from calc.catalog import catalog
 from calc.planning.measured import NEW_POOLS, POOLS
 from calc.units import show_count
 from calc.validation.left_out import KINDS, OPEN, RANGED, UNNAMED, decoding_on_host, kept, source_errors
-from calc.validation.ranges import COUNTS, between_of, by_source, left_out, middles, pool_ranges, ranges_of
+from calc.validation.ranges import COUNTS, between_of, by_source, left_out, middles, ranges_of
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
@@ -92,8 +92,10 @@ def accuracy_ranges() -> str:
 
 def accuracy_pools(which: str) -> str:
     """Return the share of a device within which pools for the cache were at first sight: "shown" before, or "new"."""
-    found = pool_ranges()[{"shown": POOLS, "new": NEW_POOLS}[which]]
-    return f"{percent(found.inside)} ({show_count(found.rows)} rows of {found.sources} sources)"
+    found = catalog().entries("ranges")[{"shown": POOLS, "new": NEW_POOLS}[which]]
+    inside, rows = found["inside"], found["rows"]
+    assert isinstance(inside, float) and isinstance(rows, int)
+    return f"{percent(inside)} ({show_count(rows)} rows of {found['sources']} sources)"
 
 
 def left_out_error(kind: str) -> str:
