@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from calc.calculators import line_chips, several
+from calc.calculators import arriving, line_chips, several
+from calc.calculators.engines import does_not_run
 from calc.calculators.html import ROOT, element, text
 from calc.calculators.line_cases import Worked, answered, cases_of, names_no_device, worked
-from calc.calculators.line_link import every_field, link_to
+from calc.calculators.line_link import every_field, form_values, link_to
 from calc.calculators.line_pasted import pasted
 from calc.calculators.line_refusals import problem, refused
 from calc.calculators.memory_bar import bars_html
@@ -13,6 +14,7 @@ from calc.calculators.options import devices
 from calc.calculators.rendering import parts_html, verdict_html
 from calc.calculators.side_by_side import Pinned
 from calc.calculators.sizes import size_gib
+from calc.calculators.speed_answer import writes
 from calc.catalog import catalog
 from calc.errors import ScenarioError
 from calc.estimate import estimate
@@ -21,6 +23,7 @@ from calc.lines.reading import OF_DEVICES
 from calc.lines.settling import ON_HOST
 from calc.lines.wording import NVLINK, POWER, TUNED
 from calc.performance.fabric import own_link, usual_link
+from calc.performance.paces import tokens_per_s_each
 from calc.planner.steps import Steps, finished
 from calc.units import show_count, show_dollars, show_number
 
@@ -98,24 +101,47 @@ def calculated(reading: Any) -> Settled:
     calculator, values, found, report, _ = case
     words = words_of(case)
     link = link_to(calculator, values, every_field(calculator, "other " if case.more else ""))
-    status, html = (
-        sentence(case, reading),
-        calculator.render(report).replace(f'"{ROOT}', '"'),
-    )  # from the first page
+    status = sentence(case, reading)
+    html = calculator.render(report).replace(f'"{ROOT}', '"')  # from the first page
     if "accelerators" in found:  # which is what the line asks
         return verdict_html(None, words, "") + link + html, f"{words} {status}", found
     if reading["asks"] == "cost":
         html = verdict_html(None, status, "") + html
     if case.report["scenario"].get("workload") == "training" and (tuning := TUNED.search(reading["line"].lower())):
         words = f"{words} {PLAIN_RUN.format(tuning[0].upper())}".strip()
-    words = " ".join(filter(None, (words, *beside(reading, case))))
+    link += speed_link(case) if written_by(case) else ""
+    more = list(filter(None, beside(reading, case)))
     verdict, end, rest = html.partition("</p>")
-    return verdict + end + noted(case, words) + link + rest, f"{status} {words}".strip(), found
+    said = " ".join(filter(None, (words, without_format(case), *more)))
+    note = element("p", text(said), class_="ask-note") if said else ""
+    return verdict + end + note + link + rest, " ".join(filter(None, (status, words, *more))), found
 
 
-def beside(reading: Any, case: Worked) -> tuple[str, str]:
-    """Return what a line asks beside its question and the calculator does not say: the link, and what devices draw."""
-    return joined_by(reading, case), drawn_by(reading, case)
+def beside(reading: Any, case: Worked) -> tuple[str, str, str]:
+    """Return what the calculator does not say beside its answer: how fast it writes, the link, what devices draw."""
+    return written_by(case), joined_by(reading, case), drawn_by(reading, case)
+
+
+def written_by(case: Worked) -> str:
+    """Return how fast what fits writes, in a sentence: who asks whether a model runs also asks whether it is usable."""
+    report = case.report
+    served = case.calculator.id == "will-it-fit" and not does_not_run(report) and report["memory"]["fits"]
+    if not served or not report["speed"] or not writes(report) or arriving.arrives(report) or several.pooled(report):
+        return ""
+    each = tokens_per_s_each(report["speed"]["time_per_output_token_s"])
+    low, typical, high = (show_number(each[name]) for name in ("low", "typical", "high"))
+    doubt = "" if report["measured"]["speed"]["rows"] else ", not measured"
+    who = "Each answer is" if report["memory"]["sequences"] > 1 else "Its answer is"
+    return f"{who} written at {typical} tokens/s ({low} to {high}{doubt})."
+
+
+def speed_link(case: Worked) -> str:
+    """Return a link to the form of speeds with a case filled in."""
+    from calc.calculators.page import CALCULATORS  # whose calculators this one is among
+
+    calculator = CALCULATORS["speed"]
+    values = form_values(calculator, {**case.calculator.asked(case.values), **case.more})
+    return link_to(calculator, values, calculator.title)
 
 
 def drawn_by(reading: Any, case: Worked) -> str:
@@ -196,14 +222,14 @@ def cost_of(report: Any) -> str:
     return f"{show_dollars(each['typical'])} a million output tokens ({ends}), {kept(report)}, rented: {said}."
 
 
-def noted(case: Worked, words: str) -> str:
-    """Return what a line left open and was settled, in a sentence; nothing where all was said."""
-    if case.found.get("weights") not in (None, "published"):
-        report = answered(case.calculator, {**case.values, "weights": "published"}, case.more)
-        if not report["memory"].get("fits", True):
-            missing = size_gib(-report["memory"]["headroom_bytes"])
-            words = f"{words} As published, {missing} are missing."
-    return element("p", text(words), class_="ask-note") if words else ""
+def without_format(case: Worked) -> str:
+    """Return what is missing in the published format, in a sentence, where another was settled and it does not fit."""
+    if case.found.get("weights") in (None, "published"):
+        return ""
+    report = answered(case.calculator, {**case.values, "weights": "published"}, case.more)
+    if report["memory"].get("fits", True):
+        return ""
+    return f"As published, {size_gib(-report['memory']['headroom_bytes'])} are missing."
 
 
 def plain(found: dict[str, Any], *, fits: bool) -> str:

@@ -48,6 +48,20 @@ def test_the_number_shown_is_that_of_the_calculation() -> None:
     assert f"As published, {show_gib(-published['headroom_bytes'])} are missing" in plain(found["html"])
 
 
+def test_what_fits_is_said_with_its_speed() -> None:
+    """Who asks whether a model runs reads how fast it writes, with the range, and is led to the form of speeds."""
+    found = asked(TWO_3090)
+    scenario = {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": 2, "weights": "q4_k_m"}
+    report: Any = estimate({**scenario, "context_tokens": 8192, "engine": "usual"})
+    token_s = report["speed"]["time_per_output_token_s"]
+    low, typical, high = (show_number(1 / token_s[end]) for end in ("high", "typical", "low"))
+    assert f"Its answer is written at {typical} tokens/s ({low} to {high})." in found["status"]
+    assert f"written at {typical} tokens/s" in plain(found["html"]) and "calculators/speed/?" in found["html"]
+    assert "Each answer is written at" in asked("qwen3 32b awq on an h100 for 4 users")["status"]
+    for line in ("llama 3.3 70b bf16 on a 4090", "bge-small under vllm on an H100", "qlora 8b on a 4090"):
+        assert "written at" not in asked(line)["status"]
+
+
 FIRST_TABLE = {  # what was answered wrongly once, as people type it, and how the answer begins
     "gpt-oss-120b on one H100": "It likely fits:",
     "Qwen/Qwen3-32B-FP8 on a 5090": "It does not fit",
