@@ -17,13 +17,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from statistics import mean
+from statistics import mean, median
 from typing import NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
 from calc.planning.measured import NEW_POOLS, POOLS, family_bucket, widening
-from calc.validation.left_out import KINDS, OPEN, RANGED, kept
+from calc.validation.left_out import KINDS, OPEN, RANGED, at_first_sight, kept
 from calc.validation.pools import KIND as POOLED
 from calc.validation.pools import architectures, pool_errors
 from calc.validation.residuals import Residual
@@ -68,6 +68,15 @@ class LeftOut(NamedTuple):
     middle: float
     covered: Coverage
     first: Coverage | None  # of what was predicted of them at first sight; None where that is not known
+
+
+class FirstSight(NamedTuple):
+    """Median errors of sources as they were predicted before anybody had looked at them, by the code of that day."""
+
+    mean: float  # over sources
+    middle: float  # which half of the sources stay below
+    rows: int
+    sources: int
 
 
 def by_source(residuals: Iterable[Residual]) -> dict[str, list[Residual]]:
@@ -145,6 +154,16 @@ def ranges_of(residuals: Iterable[Residual], between: float) -> dict[tuple[str, 
 def entry(inside: float, between: float, rows: Sequence[Residual]) -> Range:
     """Return a range, rounded up."""
     return Range(math.ceil(1000 * inside) / 1000, between, len(rows), sources(rows))
+
+
+def first_sight(kind: str) -> FirstSight:
+    """Return how far a kind's sources were off at first sight; raises ValueError where no row was kept."""
+    first = at_first_sight(kind)
+    seen = [row._replace(outside=first[row.id]) for row in kept(kind).residuals if row.id in first]
+    if not seen:
+        raise ValueError(f"no row of {kind} was kept at first sight")
+    errors = middles(seen).values()
+    return FirstSight(mean(errors), median(errors), len(seen), len(errors))
 
 
 @lru_cache(maxsize=len(KINDS))

@@ -7,7 +7,7 @@ from calc.catalog import catalog
 from calc.planning.measured import NEW_POOLS, POOLS
 from calc.units import show_count
 from calc.validation.left_out import KINDS, OPEN, RANGED, UNNAMED, decoding_on_host, kept, source_errors
-from calc.validation.ranges import COUNTS, between_of, by_source, left_out, middles, ranges_of
+from calc.validation.ranges import COUNTS, between_of, by_source, first_sight, left_out, middles, ranges_of
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, overall
 from macros.accuracy.page import covered_cell, percent, source_names, title, whole_percent
@@ -29,18 +29,26 @@ NEVER = "–"  # of rows that set nothing
 
 
 def accuracy_summary() -> str:
-    """Return the errors of all kinds of figures: of sources left out first; each source counts once."""
+    """Return the errors of all kinds of figures: of sources that nobody had seen first; each source counts once."""
     rows = []
     for kind in SCORED:
         found = scored(kind).scores
         groups = by(found, "source")
         once = overall(groups)
         shown = element("a", text(title(kind)), href=f"#{kind}")
-        outside = left_out(kind) if kind in KINDS else None
-        first = [percent(outside.middle), whole_percent(outside.covered.sources)] if outside else [NEVER, NEVER]
-        rows.append([shown, first[0], percent(once.middle), first[1], covered_cell(once), *counts(found, groups)])
-    headings = ("Figure", "Median error, left out", "as computed", "In the range, left out", "as computed")
-    return block(table((*headings, "Rows", "Sources"), rows, caption="Predicted against measured, each source once"))
+        errors, held = unseen(kind) if kind in KINDS else ([NEVER] * 2, [NEVER] * 2)
+        rows.append([shown, *errors, percent(once.middle), *held, covered_cell(once), *counts(found, groups)])
+    headings = ("Median error, at first sight", "left out", "as computed")
+    ranges = ("In the range, at first sight", "left out", "as computed")
+    caption = "Predicted against measured, each source once"
+    return block(table(("Figure", *headings, *ranges, "Rows", "Sources"), rows, caption=caption))
+
+
+def unseen(kind: str) -> tuple[list[str], list[str]]:
+    """Return median errors and shares in the range, each at first sight and with sources left out."""
+    outside, seen = left_out(kind), first_sight(kind)
+    first = whole_percent(outside.first.sources) if outside.first else NEVER
+    return [percent(seen.mean), percent(outside.middle)], [first, whole_percent(outside.covered.sources)]
 
 
 def counts(found: list[Score], groups: Mapping[str, list[Score]]) -> list[str]:

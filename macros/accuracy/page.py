@@ -6,7 +6,7 @@ from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.plots import draw
 from calc.units import GIB, show_count
-from calc.validation.ranges import Coverage, left_out
+from calc.validation.ranges import Coverage, first_sight, left_out
 from calc.validation.recorded import scored
 from calc.validation.scores import (
     NOT_KNOWN,
@@ -194,10 +194,13 @@ def shown_value(score: Score, value: float) -> str:
 
 
 def accuracy(kind: str, what: str) -> str:
-    """Return one figure in a sentence, each source counting once: "left-out" (the median error of sources left out) and
-    "left-out-covered" (the share of them that ranges hold; "left-out-rows" of their rows; "first-covered" and
-    "first-rows" of what was predicted at first sight); "median", "p80", "bias" and "covered" as computed; "rows"
-    scored, "sources", rows "left out", or how many are "within" a tenth.
+    """Return one figure in a sentence, each source counting once.
+
+    It is "left-out" (the median error of sources left out) and "left-out-covered" (the share of them that ranges hold;
+    "left-out-rows" of their rows; "first-covered" and "first-rows" of what was predicted at first sight); "first" (the
+    mean over sources of the median errors at first sight), "first-middle" (which half of these sources stay below) or
+    "first-sources" (how many they are); "median", "p80", "bias" and "covered" as computed; "rows" scored, "sources",
+    rows "left out", or how many are "within" a tenth.
     """
     found = scored(kind)
     whole = overall(by(found.scores, "source"))
@@ -214,6 +217,9 @@ def accuracy(kind: str, what: str) -> str:
         "left-out-rows": lambda: whole_percent(left_out(kind).covered.rows),
         "first-covered": lambda: whole_percent(first().sources),
         "first-rows": lambda: whole_percent(first().rows),
+        "first": lambda: percent(first_sight(kind).mean),
+        "first-middle": lambda: percent(first_sight(kind).middle),
+        "first-sources": lambda: show_count(first_sight(kind).sources),
         "median": lambda: percent(whole.middle),
         "p80": lambda: percent(whole.p80),
         "bias": lambda: percent(whole.bias, sign=True),

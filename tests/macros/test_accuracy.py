@@ -11,7 +11,7 @@ from calc.planning.measured import NEW_POOLS, POOLS, widening
 from calc.validation import left_out as validation
 from calc.validation import recorded, serving_runs
 from calc.validation.left_out import KINDS as KEPT
-from calc.validation.left_out import kept
+from calc.validation.left_out import RANGED, kept
 from calc.validation.power_limits import FILE
 from calc.validation.recorded import SCORED, scored
 from calc.validation.scores import Score, by, line, overall, read_rows
@@ -131,14 +131,16 @@ def test_sources_left_out_are_of_these_rows(kind: str, monkeypatch: pytest.Monke
         left_out.accuracy_sources_left_out(kind)
 
 
-def test_the_summary_leads_with_sources_left_out() -> None:
-    """The first figure of a line is that of sources left out, as in a sentence; the others are as computed."""
+def test_the_summary_leads_with_what_nobody_had_seen() -> None:
+    """The first figures of a line are at first sight and of sources left out, as in a sentence; others as computed."""
     summary = rows(left_out.accuracy_summary())
     assert [row[0] for row in summary] == [page.title(kind) for kind in KINDS]
     for kind, row in zip(KINDS, summary, strict=True):
         computed = [unmarked(page.accuracy(kind, what)) for what in ("median", "covered", "rows", "sources")]
-        assert [row[2], *row[4:]] == computed
-        assert row[1] == (unmarked(page.accuracy(kind, "left-out")) if kind in KEPT else "–")
+        assert [row[3], *row[6:]] == computed
+        unseen = [unmarked(page.accuracy(kind, what)) if kind in KEPT else "–" for what in ("first", "left-out")]
+        assert row[1:3] == unseen
+        assert (row[4] != "–") == (kind in RANGED)
 
 
 def test_ranges_shown_are_the_catalogue_s() -> None:
