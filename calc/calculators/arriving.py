@@ -1,5 +1,8 @@
 """How fast for a server: requests kept at a number, or that come on their own. Inputs, scenario, and the answer."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from calc.calculators.engines import standing
 from calc.calculators.inputs import Amount, Report, whole, whole_if
 from calc.calculators.rendering import Verdict, fitting, unless_tight
@@ -91,9 +94,22 @@ def steady(report: Report) -> Verdict:
     done = f"{show_number(speed['requests_per_s'])} of them done a second"
     rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each, {done}; half of the first tokens come "
     rest = (
-        f"{rest}within {first}, nineteen of twenty within {late}: {standing(report)}.{unless_tight(report['memory'])}"
+        f"{rest}within {first}, nineteen of twenty within {late}: {standing(report)}.{unless_fewer(report['memory'])}"
     )
     return fitting(report["memory"]), f"{show_tokens_per_s(rate)},", rest
+
+
+def unless_fewer(memory: Mapping[str, Any]) -> str:
+    """Return how many servers have room for fewer requests at once where it is tight, as a sentence after another.
+
+    A server starts with room for one, and the others wait: that they are too many stops nothing.
+    """
+    if memory["sequences"] == 1 or fitting(memory) != "tight":
+        return unless_tight(memory)
+    fewer = show_number(100 * (1 - memory["chance"]), 2)
+    return (
+        f" That {show_count(memory['sequences'])} run at once is not certain: in {fewer} % of such servers some wait."
+    )
 
 
 def arrives(report: Report) -> bool:

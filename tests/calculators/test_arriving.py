@@ -6,7 +6,8 @@ import pytest
 
 from calc import estimate
 from calc.calculators import CALCULATORS
-from calc.units import show_tokens_per_s
+from calc.calculators.arriving import steady
+from calc.units import show_number, show_tokens_per_s
 from tests.calculators.asking import ask
 
 SPEED = CALCULATORS["speed"]
@@ -79,3 +80,14 @@ def test_a_model_that_writes_nothing_has_one_pass() -> None:
     """Requests to an encoder in a server are passes; the answer names no tokens that are written."""
     report = SPEED.report({"model": "bert-base", "engine": "vllm", "accelerator": "h100-sxm-80gb", "concurrency": "4"})
     assert "one pass over 4 texts takes" in SPEED.status(report)
+
+
+def test_a_full_server_lets_requests_wait() -> None:
+    """Where as many are in the server as fit as computed, that some wait in half of such servers is said."""
+    scenario = {"model": "deepseek-r1", "accelerator": "mi300x", "accelerators": 8, "engine": "vllm"}
+    report: Any = estimate({**scenario, "prompt_tokens": 2048, "output_tokens": 256, "concurrency": 4000})
+    memory = report["memory"]
+    assert memory["sequences"] == memory["max_sequences"] < 4000
+    some = show_number(100 * (1 - memory["chance"]), 2)
+    assert f"in {some} % of such servers some wait" in steady(report)[2]
+    assert "need more memory" not in steady(report)[2]
