@@ -97,7 +97,7 @@ BOUNDS: dict[str, Bound] = {
     ),
     "cold_capture_s": ("seconds", 0, 1),
     **dict.fromkeys(("cold_cache_rate", "cold_disk_rate", "cold_network_rate"), ("bytes_per_s", 1e7, 1e12)),
-    "cold_range": ("", 1, 5),
+    **dict.fromkeys(("cold_range", "graphs_kept"), ("", 1, 5)),
     **dict.fromkeys(("cuda_graph_layer", "captured_sum"), ("bytes", 0, 2**22)),
     "tower_widths": ("", 3, 64),
     "allocator_slack": ("", 0, 0.5),
