@@ -125,7 +125,8 @@ def pool_range(served: Served, pool: int) -> list[int]:
 
 def pool_spread(served: Served) -> int:
     """Return the bytes by which four of five pools are off: a share of the device, larger for what no row has shown."""
-    share = pool_share(catalog(), served.case.demand.architecture)
+    ranks = served.serving.engine.values.get("unsure_ranks") and served.layout.tensor > 1
+    share = pool_share(catalog(), served.case.demand.architecture, shown=not ranks)
     return int(share * (served.runtime.capacity or 0))
 
 

@@ -539,6 +539,12 @@ def test_frameworks_train_in_a_precision(precision: str, framework: str | None, 
         ({"model": "nvidia/Qwen3-30B-A3B-NVFP4", "accelerator": "GB10", "engine_version": "0.12"}, False),  # 30855
         ({"model": "nvidia/Llama-3.3-70B-Instruct-NVFP4", "accelerator": "GB10", "engine_version": "0.15.1"}, None),
         ({"model": "nvidia/Llama-3.3-70B-Instruct-NVFP4", "accelerator": "GB10"}, True),
+        ({"model": "llama-2-7b", "accelerator": "RX 7900 XTX", "engine_version": "0.3.2"}, False),  # 3040
+        ({"model": "llama-2-7b", "accelerator": "RX 7900 XTX", "engine_version": "0.4"}, True),
+        ({"model": "llama-3.1-8b", "accelerator": "MI355X", "engine_version": "0.8.2"}, False),
+        ({"model": "llama-3.1-8b", "accelerator": "MI355X", "engine_version": "0.8.3"}, True),
+        ({"model": "deepseek-v4-flash", "accelerator": "B300", "engine_version": "0.23"}, False),  # 46796
+        ({"model": "deepseek-v4-flash", "accelerator": "B300", "engine_version": "0.20.1"}, True),
         ({"model": "qwen2.5-1.5b", "accelerator": "Arc A770", "engine_version": "0.10"}, False),  # 24817
         ({"model": "qwen2.5-1.5b", "accelerator": "Arc A770", "engine_version": "0.9"}, True),
         ({"model": "gemma-4-31b", "accelerator": "T4"}, False),  # vLLM 57712

@@ -51,6 +51,7 @@ BOUNDS: dict[str, Bound] = {
             "sends_fp8",
             "sends_once",
             "shares_prefix",
+            "unsure_ranks",
             "splits_layers",
             "state_blocks",
             "states_on_host",
