@@ -192,7 +192,7 @@ class Catalog(Names):
 
     def _support(self, engine: str) -> list[Support]:
         listed = (self._record("support", entry_id) for entry_id in self.ids("support"))
-        return [item for item in listed if isinstance(item, Support) and item.engine == engine]
+        return [fact for item in listed if isinstance(item, Support) and item.engine == engine for fact in item.each()]
 
     def laws(self) -> "list[Law]":
         """Return the scaling laws, in the order in which they were published."""

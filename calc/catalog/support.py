@@ -41,6 +41,16 @@ class Support(NamedTuple):
     checked: str
     since: str = ""  # the engine's version from which on it holds, and the one before which it did
     before: str = ""
+    first: tuple[tuple[str, tuple[str, ...]], ...] = ()  # versions with the names that each of them first had
+
+    def each(self) -> "tuple[Support, ...]":
+        """Return the fact, or one for each version that first had some names: before it they do not run."""
+        if not self.first:
+            return (self,)
+        return tuple(
+            self._replace(names=names, before=version, because=self.because.format(version), first=())
+            for version, names in self.first
+        )
 
     def holds_in(self, version: str) -> bool:
         """Return whether it holds in a version of the engine, in the newest where none is named."""
@@ -60,4 +70,5 @@ class Support(NamedTuple):
 def make_support(entry_id: str, entry: Entry) -> Support:
     """Return a fact's record from its checked table."""
     lists: Entry = {name: tuple(entry.get(name, ())) for name in ("names", "where", "kinds", "families")}  # type: ignore[arg-type]
-    return Support(id=entry_id, **{**entry, **lists})  # type: ignore[arg-type]
+    first = tuple((version, tuple(names)) for version, names in dict(entry.get("first", {})).items())  # type: ignore[call-overload]
+    return Support(id=entry_id, **{**entry, **lists, "first": first})  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """How surely what is served fits, by the numbers of its report and without making one, and what it lacks to be sure."""
 
-from calc.planning.chance import chance_of_fitting, free_cache, sure_bytes
+from calc.planning.chance import free_cache, least_chance, sure_bytes
 from calc.planning.served import Served
 from calc.planning.serving_report import pool_range, total_range
 
@@ -10,15 +10,14 @@ def chance_of(served: Served) -> float:
     room = capacity_of(served)
     if room is None:
         return 0.0
-    spare, upper = spread_of(served, room)
-    return chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper)
+    return least_chance(room, spread_of(served, room), device_spread(served, room))
 
 
 def lacking_of(served: Served) -> int:
     """Return the bytes that are missing until what is served surely fits; not above 0 where it does."""
     room = capacity_of(served) or 0
-    spare, upper = spread_of(served, room)
-    return sure_bytes(needed_bytes=room - spare, upper_bytes=upper) - room
+    spreads = (spread_of(served, room), device_spread(served, room))
+    return max(sure_bytes(needed_bytes=room - spare, upper_bytes=upper) for spare, upper in spreads) - room
 
 
 def spread_of(served: Served, room: int) -> tuple[int, int]:
@@ -27,7 +26,13 @@ def spread_of(served: Served, room: int) -> tuple[int, int]:
     free = free_cache(((amount.id, amount.bytes) for amount in runtime.amounts), fits=runtime.fits)
     if free is not None:
         return free, pool_range(served, free)[1] - free
-    return room - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
+    return device_spread(served, room)
+
+
+def device_spread(served: Served, room: int) -> tuple[int, int]:
+    """Return the same of the whole device, whatever is set aside on it."""
+    held = served.runtime.device
+    return room - held, total_range(served, held, True)[1] - held
 
 
 def capacity_of(served: Served) -> int | None:

@@ -49,15 +49,31 @@ def room_of(memory: Mapping[str, Any]) -> tuple[int, int]:
     parts = ((part["id"], part["bytes"]) for part in memory["parts"])
     if (free := free_cache(parts, fits=memory["fits"])) is not None:
         return free, memory["kv_pool_bytes_range"][1] - memory["kv_pool_bytes"]
-    return memory["headroom_bytes"], memory["device_bytes_range"][1] - memory["device_bytes"]
+    return device_room(memory)
 
 
 def chance_in(memory: Mapping[str, Any]) -> float:
-    """Return how likely it is that what a report has in memory fits: not at all, if others than the device lack it."""
+    """Return how likely it is that what a report has in memory fits: not at all, if others than the device lack it.
+
+    Where a cache is set aside it has to be large enough, and what lies outside of it has to find room on the device.
+    """
     spare, upper = room_of(memory)
     if memory["fits"] is not True and spare >= 0:
         return 0.0
-    return chance_of_fitting(room_bytes=memory["capacity_bytes"], spare_bytes=spare, upper_bytes=upper)
+    return least_chance(memory["capacity_bytes"], (spare, upper), device_room(memory))
+
+
+def device_room(memory: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the bytes that are left of the device, and by how much the range of what it holds goes beyond that."""
+    return memory["headroom_bytes"], memory["device_bytes_range"][1] - memory["device_bytes"]
+
+
+def least_chance(room: int, *spreads: tuple[int, int]) -> float:
+    """Return how likely everything fits into so many bytes: as likely as what is least likely to.
+
+    `spreads` are the bytes that are left of something, and by how much the upper end of its range is above the value.
+    """
+    return min(chance_of_fitting(room_bytes=room, spare_bytes=spare, upper_bytes=upper) for spare, upper in spreads)
 
 
 def is_sure(memory: Mapping[str, Any]) -> bool:

@@ -108,10 +108,13 @@ def is_plain(architecture: Architecture) -> bool:
     return alike and not (senses or architecture.keeps_states or architecture.has_encoder)
 
 
-def pool_share(facts: Catalog, architecture: Architecture) -> float:
-    """Return the share of a device within which four of five pools for the cache lie of what an unseen source says."""
+def pool_share(facts: Catalog, architecture: Architecture, *, shown: bool = True) -> float:
+    """Return the share of a device within which four of five pools for the cache lie of what an unseen source says.
+
+    That of new kinds where rows have not `shown` how an engine is asked.
+    """
     known = is_plain(architecture) or measured(facts, MEMORY, family_bucket(architecture.family)).sources > 0
-    share = facts.entries("ranges")[POOLS if known else NEW_POOLS]["inside"]
+    share = facts.entries("ranges")[POOLS if known and shown else NEW_POOLS]["inside"]
     assert isinstance(share, int | float)
     return share
 

@@ -10,7 +10,7 @@ from calc.memory.engines import run
 from calc.memory.engines.sglang import windowed_pool
 from calc.memory.engines.vllm import fewer_sequences, step_tokens
 from calc.memory.engines.vllm_pages import case_pages, flying_tokens
-from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, NOT_USED, RESERVED, Amount
+from calc.memory.runtime import ALLOCATED, CACHES, DEVICE, RESERVED, Amount
 from calc.memory.weights_working import weights_steps
 from calc.memory.working import activation_steps, adapter_steps, logit_steps
 from calc.planning.fewest_devices import devices_needed
@@ -93,13 +93,15 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
 
     What the allocator may keep is in the upper end alone: it gives some of it back at times that none foresees. An
     engine that fills a share of the device varies by what lies outside of the share, and where that is too small by
-    what it would have to be larger.
+    what it would have to be larger. What older drivers keep of graphs is in the upper end alone, too.
     """
     values = served.serving.engine.values
     if served.runtime.pool is not None:
-        outside = sum(a.bytes for a in served.runtime.amounts if a.scope == DEVICE and a.id not in NOT_USED)
-        varies = outside // 2 if served.runtime.fits else pool_spread(served)
-        return [max(value - varies, 0), value + varies]  # a small encoder takes less than varies outside
+        if not served.runtime.fits:
+            return [max(value - pool_spread(served), 0), value + pool_spread(served)]
+        varies = outside_bytes(served) // 2
+        kept = int((values.get("graphs_kept", 1) - 1) * served.runtime.bytes_of("cuda_graphs"))
+        return [max(value - varies, 0), value + varies + kept]  # a small encoder takes less than varies outside
     weights = next(amount.bytes for amount in served.runtime.amounts if amount.id == "weights")
     kept = served.runtime.scoped(RESERVED) if reserved else 0
     spread = values.get("range_rest", 0.0)
@@ -107,6 +109,11 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     low = weights * (1 - values["range_weights"]) + (value - weights - kept) * below
     high = weights * (1 + values["range_weights"]) + (value - weights) * above
     return [min(int(low), value), max(int(high), value)]
+
+
+def outside_bytes(served: Served) -> int:
+    """Return the bytes outside of an engine's share of the device, where what is needed fits into the share."""
+    return max(served.runtime.used - served.runtime.needed, 0)
 
 
 def pool_range(served: Served, pool: int) -> list[int]:
@@ -118,7 +125,8 @@ def pool_range(served: Served, pool: int) -> list[int]:
 
 def pool_spread(served: Served) -> int:
     """Return the bytes by which four of five pools are off: a share of the device, larger for what no row has shown."""
-    share = pool_share(catalog(), served.case.demand.architecture)
+    ranks = served.serving.engine.values.get("unsure_ranks") and served.layout.tensor > 1
+    share = pool_share(catalog(), served.case.demand.architecture, shown=not ranks)
     return int(share * (served.runtime.capacity or 0))
 
 

@@ -488,7 +488,7 @@ def test_bounds_are_bounds() -> None:
             report: Any = estimate(scenario)
             bound = Bounds(catalog()).of(candidate, scenario)
             weights = next(part["bytes"] for part in report["memory"]["parts"] if part["id"] == "weights")
-            assert bound.least.held <= 2 * weights * 1.001, scenario
+            assert bound.least.held <= 2 * weights * 1.002, scenario  # a stage of fewer caches may weigh more
             if report["speed"]:
                 assert bound.step_s <= report["speed"]["time_per_output_token_s"]["typical"], scenario
                 checked += 1

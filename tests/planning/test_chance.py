@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from calc.planning.chance import chance_in, room_of
+from calc.planning.chance import chance_in, least_chance, room_of
 
 WHOLE: dict[str, Any] = {
     "parts": [{"id": "weights", "bytes": 60}],
@@ -28,3 +28,12 @@ def test_what_others_lack_fits_by_no_chance() -> None:
     assert chance_in(WHOLE) > 0.9
     assert chance_in({**WHOLE, "fits": False}) == 0.0
     assert 0 < chance_in({**WHOLE, "fits": False, "headroom_bytes": -2}) < 0.5
+
+
+def test_a_pool_with_room_does_not_make_up_for_a_device_without() -> None:
+    """Four fifths of the device are free in the pool, which surely do; 2 bytes beside it of 4 that may be needed."""
+    pooled = {**WHOLE, **POOL, "parts": [{"id": "kv_pool_free", "bytes": 80}]}
+    roomy = {**pooled, "headroom_bytes": 20, "device_bytes": 80, "device_bytes_range": [76, 84]}
+    tight = {**pooled, "headroom_bytes": 2, "device_bytes": 98, "device_bytes_range": [94, 102]}
+    assert chance_in(roomy) > 0.999
+    assert chance_in(tight) == least_chance(100, (2, 4)) == least_chance(100, (80, 7), (2, 4)) < 0.8

@@ -97,6 +97,7 @@ def served(pool: int | None, **values: float) -> Any:
         SimpleNamespace(id="runtime_context", bytes=20, scope="device"),
     ]
     runtime = SimpleNamespace(amounts=amounts, pool=pool, scoped=lambda *_: 10, fits=True, device=0)
+    runtime.used, runtime.needed, runtime.bytes_of = 160, 140, lambda _: 0
     engine = SimpleNamespace(values=values, id="vllm")
     case = SimpleNamespace(demand=SimpleNamespace(architecture=known_architecture(catalog(), "llama-3.1-8b")))
     return SimpleNamespace(serving=SimpleNamespace(engine=engine), runtime=runtime, case=case)
@@ -125,6 +126,24 @@ def test_the_range_of_a_pool(model: str, name: str) -> None:
     assert pool_range(found, 5000) == [5000 - spread, 5000 + spread]
     assert pool_range(found, 1) == [0, 1 + spread]
     assert pool_range(found, 0) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "tensor", "name"),
+    [
+        ({"unsure_ranks": 1}, 2, "memory_pool_of_new_kinds"),
+        ({"unsure_ranks": 1}, 1, "memory_pool"),
+        ({"unsure_ranks": 0}, 2, "memory_pool"),
+    ],
+)
+def test_what_ranks_of_old_versions_leave_is_as_unsure_as_of_the_new(
+    values: dict[str, float], tensor: int, name: str
+) -> None:
+    """Where an engine's version is marked so, and only of more than one rank."""
+    found = served(500, **values)
+    found.layout, found.runtime.capacity = SimpleNamespace(tensor=tensor), 10_000
+    spread = int(10_000 * catalog().entries("ranges")[name]["inside"])
+    assert pool_range(found, 5000) == [5000 - spread, 5000 + spread]
 
 
 def test_a_share_that_is_too_small_is_so_by_as_much_as_pools_vary() -> None:

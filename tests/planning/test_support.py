@@ -160,6 +160,12 @@ def test_where_llama_cpp_divides_tensors(accelerator: str, cache: str, runs: boo
         ("llama.cpp", "deepseek-v3", "q4_k_m", "b4416", "b4417"),
         ("llama.cpp", "kimi-k2", "q4_k_m", "b5901", "b5902"),
         ("llama.cpp", "glm-4.5-air", "q4_k_m", "b6084", "b6085"),
+        ("vllm", "qwen1.5-7b", "fp16", "0.2.7", "0.3"),
+        ("vllm", "gemma-7b", "bf16", "0.3.1", "0.3.2"),
+        ("vllm", "qwen3-30b-a3b", "bf16", "0.8.3", "0.8.4"),
+        ("sglang", "gemma-3-12b", "bf16", "0.4.4.1", "0.4.4.2"),
+        ("sglang", "gpt-oss-20b", "published", "0.4.10", "0.5"),
+        ("transformers", "qwen3-8b", "bf16", "4.50", "4.51"),
         ("tensorrt-llm", "qwen3-8b", "bf16", "0.19", "0.20"),
         ("tensorrt-llm", "gpt-oss-20b", "published", "0.21", "1.0"),
         ("tensorrt-llm", "qwen3-next-80b-a3b", "bf16", "1.1", "1.2"),
@@ -529,6 +535,18 @@ def test_frameworks_train_in_a_precision(precision: str, framework: str | None, 
         ({"model": "llama-3.1-8b", "engine": "sglang", "weights": "awq", "engine_version": "0.3.6"}, True),
         ({"model": "gemma-4-31b", "accelerator": "A100 SXM 80GB", "engine": "sglang", "weights": "fp8"}, True),
         ({"model": "gemma-4-26b-a4b", "accelerator": "A100 SXM 80GB", "engine": "sglang", "weights": "fp8"}, False),
+        ({"model": "smollm3-3b", "engine_version": "0.9.2"}, None),  # transformers may have its class
+        ({"model": "nvidia/Qwen3-30B-A3B-NVFP4", "accelerator": "GB10", "engine_version": "0.12"}, False),  # 30855
+        ({"model": "nvidia/Llama-3.3-70B-Instruct-NVFP4", "accelerator": "GB10", "engine_version": "0.15.1"}, None),
+        ({"model": "nvidia/Llama-3.3-70B-Instruct-NVFP4", "accelerator": "GB10"}, True),
+        ({"model": "llama-2-7b", "accelerator": "RX 7900 XTX", "engine_version": "0.3.2"}, False),  # 3040
+        ({"model": "llama-2-7b", "accelerator": "RX 7900 XTX", "engine_version": "0.4"}, True),
+        ({"model": "llama-3.1-8b", "accelerator": "MI355X", "engine_version": "0.8.2"}, False),
+        ({"model": "llama-3.1-8b", "accelerator": "MI355X", "engine_version": "0.8.3"}, True),
+        ({"model": "deepseek-v4-flash", "accelerator": "B300", "engine_version": "0.23"}, False),  # 46796
+        ({"model": "deepseek-v4-flash", "accelerator": "B300", "engine_version": "0.20.1"}, True),
+        ({"model": "qwen2.5-1.5b", "accelerator": "Arc A770", "engine_version": "0.10"}, False),  # 24817
+        ({"model": "qwen2.5-1.5b", "accelerator": "Arc A770", "engine_version": "0.9"}, True),
         ({"model": "gemma-4-31b", "accelerator": "T4"}, False),  # vLLM 57712
         ({"model": "gemma-3-4b", "accelerator": "T4"}, True),
         ({"model": "open-llama-3b", "engine_version": "0.1.2"}, False),  # vLLM 336: heads of 100

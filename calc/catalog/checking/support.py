@@ -34,6 +34,7 @@ SUPPORT_RULES: Rules = {
     "runs": (str,),
     "since?": (str,),
     "before?": (str,),
+    "first?": (dict,),
     "because": (str,),
     "source": (str,),
     "checked": (str,),
