@@ -167,6 +167,8 @@ class DeviceLaws:
             triton = kernel_laws().get((EXPERTS, f"{kernel}{TRITONS}", found.law.family, self.engine))
             found = found._replace(law=triton or found.law)
         law = self._as_experts(found)
+        if kernel in FP4_KERNELS:
+            law = law._replace(depth_s=law.depth_s + self.own.fp4_depth_s)
         if self.in_integers(kernel):
             law = law._replace(rate=self.own_rate(kernel))
         return self._experts.setdefault(kernel, law)

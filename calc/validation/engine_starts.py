@@ -94,8 +94,8 @@ OWN = {
     | {"matrix_factor_quantized@Xe-HPG vulkan": 12.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
-    | {"expert_reading_factor_mxfp4@CDNA 3": 2.8, "expert_reading_factor_mxfp4@CDNA 3 aiter@0.21": 2.8}
-    | {"expert_reading_factor_w4a16@AMD": 4.0}
+    | {"expert_reading_factor_mxfp4@AMD": 2.8, "expert_reading_factor_w4a16@AMD": 4.0}
+    | {"expert_reading_factor_w4a16@RDNA 4": 4.0}
     | {"expert_reading_factor_fp8@Blackwell data-center@0.8.4": 2.4}
     | {"expert_reading_factor_bf16@Blackwell data-center@0.8.4": 2.1}
     | {"expert_factor_fp8@Blackwell data-center@0.8.4": 2.2, "expert_factor_bf16@Blackwell data-center@0.8.4": 2.0}

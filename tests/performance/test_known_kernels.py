@@ -99,6 +99,14 @@ def test_experts(kernel: str, tile: int) -> None:
     assert device(plain).seconds(operation) == pytest.approx(1 + worked(1.2e9, rows * 2 * 3 * 30 * 50))
 
 
+@pytest.mark.parametrize(("kernel", "step"), [("mxfp4", 0.25), ("bf16", 0.0)])
+def test_experts_that_are_unpacked(kernel: str, step: float) -> None:
+    """Experts in FP4 take a quarter of a second for each of 80 steps where they are unpacked, whatever they read."""
+    operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, kernel, 1e9, 2e8)
+    unpacked = Kernels(CARD, own=OwnKernels(fp4_depth_s=0.25))
+    assert unpacked.seconds(operation) - Kernels(CARD).seconds(operation) == pytest.approx(80 * step)
+
+
 def test_experts_in_turn() -> None:
     """Packed experts that are multiplied one after the other start two products each, as products in 16 bit do."""
     operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, "w4a16", 1e9, 2e8)

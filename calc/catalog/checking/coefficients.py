@@ -80,7 +80,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("sum_bytes", "symmetric_bytes"), ("bytes", 0, 2**28)),
     "most_devices": ("count", 1, 4096),
     "power_exponent": ("", 0, 1),
-    **dict.fromkeys(("core_kernel_s", "fused_kernel_s", "kernel_s", "launch_s", "loop_kernel_s"), SECONDS),
+    **dict.fromkeys(("core_kernel_s", "fp4_depth_s", "fused_kernel_s", "kernel_s", "launch_s", "loop_kernel_s"), SECONDS),
     **dict.fromkeys(("experts_sort_s", "mask_s", "sequence_s", "tensor_s"), SECONDS),
     **dict.fromkeys(("choice_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
