@@ -1,6 +1,6 @@
 """The laws of kernels on one device: of its family or the nearest measured one, with the rates of its data sheet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import NamedTuple
 
@@ -167,6 +167,8 @@ class DeviceLaws:
             triton = kernel_laws().get((EXPERTS, f"{kernel}{TRITONS}", found.law.family, self.engine))
             found = found._replace(law=triton or found.law)
         law = self._as_experts(found)
+        if kernel in FP4_KERNELS:
+            law = law._replace(depth_s=law.depth_s + self.own.fp4_depth_s)
         if self.in_integers(kernel):
             law = law._replace(rate=self.own_rate(kernel))
         return self._experts.setdefault(kernel, law)
@@ -223,11 +225,14 @@ class DeviceLaws:
             else:
                 self._streams[law.kind] = self._as_stream(found)
 
+    def _start(self, values: Mapping[str, float]) -> float:
+        return max(values["start_s"] - self.own.ahead_s, 0.0)
+
     def _as_product(self, found: Found) -> ProductLaw:
         values = found.law.values
         quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
         return ProductLaw(
-            values["start_s"],
+            self._start(values),
             values["depth_s"],
             values["tile_s"],
             values["split_depth"],
@@ -241,7 +246,7 @@ class DeviceLaws:
     def _as_experts(self, found: Found) -> ExpertsLaw:
         values = found.law.values
         quantize = values.get("quantize_bytes", 0.0) / self.bandwidth
-        starts = values["start_s"], values.get("depth_s", 0.0)
+        starts = self._start(values), values.get("depth_s", 0.0)
         own = values["sharpness"], quantize, values.get("idle_rows", 0.0), values.get("row_s", 0.0)
         tile = EXPERT_TILES.get(found.law.kernels[0].removesuffix(TRITONS), EXPERT_TILE)
         return ExpertsLaw(*starts, self._read(found), self._rate(found), *own, tile)
@@ -249,7 +254,7 @@ class DeviceLaws:
     def _as_prefill(self, found: Found) -> PrefillLaw:
         values = found.law.values
         return PrefillLaw(
-            values["start_s"],
+            self._start(values),
             self._read(found),
             self._rate(found),
             values["sharpness"],
@@ -262,12 +267,12 @@ class DeviceLaws:
     def _as_decode(self, found: Found) -> DecodeLaw:
         values = found.law.values
         own = values["sharpness"], values["turn_s"]
-        return DecodeLaw(values["start_s"], values["key_s"], self._read(found), self._rate(found), *own)
+        return DecodeLaw(self._start(values), values["key_s"], self._read(found), self._rate(found), *own)
 
     def _as_stream(self, found: Found) -> StreamLaw:
         values = found.law.values
         own = values.get("sharpness", 1.0), values.get("step_s", 0.0), values.get("chunk_s", 0.0)
-        return StreamLaw(values["start_s"], self._read(found), self._rate(found), *own)
+        return StreamLaw(self._start(values), self._read(found), self._rate(found), *own)
 
 
 def kernel_laws() -> dict[tuple[str, str, str, str], KernelLaw]:

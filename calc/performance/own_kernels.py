@@ -33,6 +33,8 @@ class OwnKernels(NamedTuple):
     experts_sort_s: float = 0.0  # of a host that sorts a prompt's rows, for each row and each expert of a product
     plain_in_turn: float = 0.0  # the same around products of weights in 16 bit, which a library multiplies
     heads_alone: float = 0.0  # 1: threads attend to each query head of a decoding token for itself, not matrix units
+    fp4_depth_s: float = 0.0  # of experts in FP4 that a device does not multiply, a step along an inner dimension
+    ahead_s: float = 0.0  # that a kernel begins before the one before it ends, as it is launched before that
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     prompt_heads: float = 0.0  # query heads of prompts that kernels over chosen entries take: fewer are filled up
     step_heads: float = 0.0  # the same of the next tokens

@@ -94,8 +94,8 @@ OWN = {
     | {"matrix_factor_quantized@Xe-HPG vulkan": 12.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
-    | {"expert_reading_factor_mxfp4@CDNA 3": 2.8, "expert_reading_factor_mxfp4@CDNA 3 aiter@0.21": 2.8}
-    | {"expert_reading_factor_w4a16@AMD": 4.0}
+    | {"expert_reading_factor_mxfp4@AMD": 2.8, "expert_reading_factor_w4a16@AMD": 4.0}
+    | {"expert_reading_factor_w4a16@RDNA 4": 4.0}
     | {"expert_reading_factor_fp8@Blackwell data-center@0.8.4": 2.4}
     | {"expert_reading_factor_bf16@Blackwell data-center@0.8.4": 2.1}
     | {"expert_factor_fp8@Blackwell data-center@0.8.4": 2.2, "expert_factor_bf16@Blackwell data-center@0.8.4": 2.0}
@@ -108,7 +108,8 @@ OWN = {
     | {"attention_factor_triton": 1.5}
     | {f"expert_launches@{kind} data-center": 0.3 for kind in ("Blackwell", "Blackwell Ultra")}
     | {"step_s": 6e-4, "step_s@0.4": 1e-3},
-    "tensorrt-llm": SUSTAINED | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4},
+    "tensorrt-llm": SUSTAINED
+    | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4, "ahead_s": 1e-6},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and
 # those of devices which keep their clock. Of llama.cpp, what libraries did under SYCL until it had kernels of its own.

@@ -99,6 +99,24 @@ def test_experts(kernel: str, tile: int) -> None:
     assert device(plain).seconds(operation) == pytest.approx(1 + worked(1.2e9, rows * 2 * 3 * 30 * 50))
 
 
+@pytest.mark.parametrize(("kernel", "step"), [("mxfp4", 0.25), ("bf16", 0.0)])
+def test_experts_that_are_unpacked(kernel: str, step: float) -> None:
+    """Experts in FP4 take a quarter of a second for each of 80 steps where they are unpacked, whatever they read."""
+    operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, kernel, 1e9, 2e8)
+    unpacked = Kernels(CARD, own=OwnKernels(fp4_depth_s=0.25))
+    assert unpacked.seconds(operation) - Kernels(CARD).seconds(operation) == pytest.approx(80 * step)
+
+
+@pytest.mark.parametrize(("ahead_s", "saved"), [(0.25, 0.25), (3.0, 1.0)])
+def test_launched_ahead(ahead_s: float, saved: float) -> None:
+    """A kernel that is launched before the one before it ends is done as much sooner, by its whole start at most."""
+    operation = Product("q", 1.0, 100, 3000, "bf16", 1e9, 2e8)
+    known = law("product", "bf16", depth_s=0.0, tile_s=0.0, split_depth=1.0)
+    ahead = Kernels(CARD, own=OwnKernels(ahead_s=ahead_s))
+    ahead.take(known)
+    assert device(known).seconds(operation) - ahead.seconds(operation) == pytest.approx(saved)
+
+
 def test_experts_in_turn() -> None:
     """Packed experts that are multiplied one after the other start two products each, as products in 16 bit do."""
     operation = Experts("experts", 8.0, 6.0, 16, 2.0, 30, 50, 3, "w4a16", 1e9, 2e8)

@@ -82,7 +82,7 @@ BOUNDS: dict[str, Bound] = {
     "most_devices": ("count", 1, 4096),
     "power_exponent": ("", 0, 1),
     **dict.fromkeys(("core_kernel_s", "fused_kernel_s", "kernel_s", "launch_s", "loop_kernel_s"), SECONDS),
-    **dict.fromkeys(("experts_sort_s", "mask_s", "sequence_s", "tensor_s"), SECONDS),
+    **dict.fromkeys(("ahead_s", "experts_sort_s", "fp4_depth_s", "mask_s", "sequence_s", "tensor_s"), SECONDS),
     **dict.fromkeys(("choice_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
     **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
     "context_thread": ("bytes", 2**9, 2**13),
