@@ -123,8 +123,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
 def stated(row: Row) -> dict[str, object]:
     """Return the fields that a row has only where they are unusual: what caches store and share, and slots of cards."""
     alike = ALIKE.search(row["notes"])
-    shared = {"shared_prefix_tokens": int(alike[1])} if alike else {}
-    return slot_of(row) | shared | ({"kv_cache": "fp8"} if row["kv_dtype"].startswith("fp8") else {})
+    found: dict[str, object] = {"shared_prefix_tokens": int(alike[1])} if alike else {}
+    return found | slot_of(row) | ({"kv_cache": "fp8"} if row["kv_dtype"].startswith("fp8") else {})
 
 
 def slot_of(row: Row) -> dict[str, str]:
