@@ -72,7 +72,7 @@ RANGE_RATIO = re.compile(r"range ratio (\d[\d.]*\d|\d)|lengths uniform 1\.\.")  
 PACED = re.compile(r"(\d[\d.]*) (?:requests )?a second")  # as many requests as a client sends
 LONGER = 2.0  # times as long as requests come has a run to take that says what a server can
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
-ALIKE = re.compile(r"prompts begin with the same (\d+) tokens")  # in notes
+ALIKE = re.compile(r"(?:prompts begin with the same|the cache keeps) (\d+) tokens")  # in notes
 HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
 # ShareGPT's lengths as vLLM samples it, over their mean: of so large a share the least and the most. From 500 requests
 # in https://github.com/simon-mo/vLLM-Benchmark/tree/d538cdc/saved-results/v0.8.4/deepseek-r1, whose prompts and answers
