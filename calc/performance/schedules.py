@@ -11,7 +11,7 @@ from typing import NamedTuple
 from calc.catalog.records import Accelerator, NumberFormat, Recipe, Same, Weights
 from calc.catalog.records.engines import CAPTURED
 from calc.memory.budget import Layout
-from calc.memory.device_sizes import graph_sequences
+from calc.memory.device_sizes import attention_ranks, graph_sequences
 from calc.performance.device_laws import PLAIN, PLAIN_KERNELS
 from calc.performance.device_rates import matrix_rate
 from calc.performance.power import unlimited
@@ -175,7 +175,8 @@ def schedule_of(
 
     `attention` says whose kernels attend, or that scores are stored ("eager"). `triton` are kernels of routed experts
     that are Triton's, where a library has faster ones; `stepwise` says that several kernels choose a token's experts.
-    Of a model with recurrent `states` some engines wait for a step's tokens before they prepare the next.
+    Of a model with recurrent `states` some engines wait for a step's tokens before they prepare the next; several
+    tensor ranks may be given each step in a way of their own.
     """
     classes = (*device_classes(accelerator, market, backend), era)
     if CAPTURED in values:
@@ -190,6 +191,7 @@ def schedule_of(
         triton=triton,
         stepwise=stepwise,
         states=states,
+        ranks=attention_ranks(layout) > 1,
         captured=captured,
     )
 
@@ -203,6 +205,7 @@ def known_schedule(
     triton: frozenset[str],
     stepwise: bool,
     states: bool,
+    ranks: bool,
     captured: float,
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
@@ -218,7 +221,7 @@ def known_schedule(
         attention=Factors(
             of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
         ),
-        step_s=of("step_s", ("states", "") if states else ("",)),
+        step_s=of("step_s", tuple(kind for kind, holds in (("states", states), ("ranks", ranks), ("", True)) if holds)),
         sequence_s=of("sequence_s"),
         launch_s=of("launch_s"),
         captured_sequences=captured,

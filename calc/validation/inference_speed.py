@@ -72,6 +72,7 @@ RANGE_RATIO = re.compile(r"range ratio (\d[\d.]*\d|\d)|lengths uniform 1\.\.")  
 PACED = re.compile(r"(\d[\d.]*) (?:requests )?a second")  # as many requests as a client sends
 LONGER = 2.0  # times as long as requests come has a run to take that says what a server can
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
+ALIKE = re.compile(r"(?:prompts begin with the same|the cache keeps) (\d+) tokens")  # in notes
 HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
 # ShareGPT's lengths as vLLM samples it, over their mean: of so large a share the least and the most. From 500 requests
 # in https://github.com/simon-mo/vLLM-Benchmark/tree/d538cdc/saved-results/v0.8.4/deepseek-r1, whose prompts and answers
@@ -119,9 +120,11 @@ def scenario_of(row: Row) -> dict[str, Any]:
     return found | stated(row)
 
 
-def stated(row: Row) -> dict[str, str]:
-    """Return the fields that a row has only where they are unusual: how caches are stored, and slots of cards."""
-    return slot_of(row) | ({"kv_cache": "fp8"} if row["kv_dtype"].startswith("fp8") else {})
+def stated(row: Row) -> dict[str, object]:
+    """Return the fields that a row has only where they are unusual: what caches store and share, and slots of cards."""
+    alike = ALIKE.search(row["notes"])
+    found: dict[str, object] = {"shared_prefix_tokens": int(alike[1])} if alike else {}
+    return found | slot_of(row) | ({"kv_cache": "fp8"} if row["kv_dtype"].startswith("fp8") else {})
 
 
 def slot_of(row: Row) -> dict[str, str]:

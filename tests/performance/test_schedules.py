@@ -434,3 +434,24 @@ def test_a_version_of_ollama_is_that_of_the_build_it_carries(version: str, era: 
     engine = catalog().engine("ollama").of_version(version)
     assert engine.era == era
     assert not engine.before("b1000")
+
+
+@pytest.mark.parametrize(("version", "apart"), [("0.2.0", True), ("0.5.0", False)])
+def test_ray_carried_steps_to_several_ranks(version: str, apart: bool) -> None:
+    """Of late 2023 one device had its worker in vLLM's own process; later versions' ranks are in their steps."""
+    facts = catalog()
+    accelerator = facts.accelerator("a100-sxm-80gb")
+    asked = facts.engine("vllm").of_version(version, accelerator.vendor)
+    alone, ranks = (
+        schedule_of(
+            asked.values,
+            era=asked.era,
+            weights=facts.number_format("bf16"),
+            accelerator=accelerator,
+            market="data-center",
+            attention="flash",
+            layout=Layout(tensor=tensor),
+        ).step_s
+        for tensor in (1, 2)
+    )
+    assert (ranks > 2 * alone) == apart

@@ -55,6 +55,16 @@ def test_a_row_without_a_version_ran_what_there_was(name: str, stated: str, note
     assert scenario.get("engine_version") == version
 
 
+@pytest.mark.parametrize(
+    ("notes", "shared"),
+    [("prompts begin with the same 512 tokens", 512), ("it ran twice: the cache keeps 224 tokens", 224), ("", None)],
+)
+def test_prompts_that_a_cache_keeps_are_not_read_anew(notes: str, shared: int | None) -> None:
+    """Beginnings that prompts share, and whole prompts that came before to the same server, are in notes alone."""
+    row = next(row for row in read_rows("inference_speed.csv") if row["id"] == "B7S019")
+    assert inference_speed.scenario_of({**row, "notes": notes}).get("shared_prefix_tokens") == shared
+
+
 def test_a_build_of_which_the_day_is_known_computed_attention_in_tiles() -> None:
     """Those who measure llama.cpp ask for flash attention, which older builds did not do by themselves."""
     row = next(row for row in read_rows("community_speed.csv") if row["id"] == "Ce0082")
