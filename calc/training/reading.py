@@ -84,7 +84,7 @@ class Asked(NamedTuple):
 def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     """Return a training scenario as a plan. Raises ScenarioError, by field, for what is wrong or cannot be."""
     reader = TrainingReader(scenario)
-    reader.option("workload", ("training",), "training")
+    reader.choice("workload", ("training",), "training")
     model = read_trained(reader, facts)
     follow_framework(reader, facts, model.architecture.family)
     plan = read_plan(reader, model, facts)
@@ -126,9 +126,9 @@ def read_trained(reader: TrainingReader, facts: Catalog) -> ReadModel:
 def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
     """Return what is trained, how, on how many devices, and what is computed and kept on the way."""
     architecture, limit = model.architecture, model.context_tokens
-    name = reader.option("method", METHODS)
+    name = reader.choice("method", METHODS)
     reader.presets["precision"] = usual_precision(reader, facts)
-    scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
+    scheme = SCHEMES[reader.choice("precision", tuple(SCHEMES))]
     scheme = read_adapter_type(reader, scheme, name)
     method = read_method(reader, name, scheme, architecture, facts=facts)
     layout, stage_of_zero, shard_ranks = read_division(reader, architecture)
@@ -138,8 +138,8 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
     by_xla = reader.take("compile") == XLA
     compiled = True if by_xla else reader.open_flag("compile", USUAL)
     varied = reader.open_flag("varied_lengths", UNKNOWN)
-    loss = reader.option("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED))
-    attention, mask = reader.option("attention", ATTENTIONS), reader.flag("padding_mask")
+    loss = reader.choice("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED))
+    attention, mask = reader.choice("attention", ATTENTIONS), reader.flag("padding_mask")
     plan = Plan(
         architecture=architecture,
         method=method,
@@ -151,7 +151,7 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         tokens=tokens,
         accumulation=reader.count("gradient_accumulation", most=MOST_BATCH, default=layout.pipeline),
         in_backward=reader.flag("optimizer_in_backward"),
-        checkpointing=reader.option("checkpointing", (NO_CHECKPOINTS, SELECTIVE, FULL)),
+        checkpointing=reader.choice("checkpointing", (NO_CHECKPOINTS, SELECTIVE, FULL)),
         selective="",
         choices=Choices(
             flash=attention != EAGER and keeps_no_scores(architecture, scheme, mask=mask),
@@ -172,12 +172,12 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         cross_entropy=loss,
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
-        reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
+        reduced_last=reader.choice("gradient_reduction", ("each", "last")) == "last",
         varied_lengths=varied is True,
         stated="framework" in reader.given or (compiled is not None and varied is not None),
         tables_apart=reader.flag("tables_apart"),
         expandable_segments=reader.flag("expandable_segments"),
-        context_exchange=reader.option("context_exchange", (RING, HEADS)),
+        context_exchange=reader.choice("context_exchange", (RING, HEADS)),
         gather_bytes=read_gathering(reader, scheme),
         reduced_bytes=read_reduction(reader, scheme, method.gradient_bytes),
         narrow_gradients=reader.flag("narrow_gradients_kept"),
@@ -188,13 +188,13 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         packed_apart=turns_packed_apart(reader, facts),
         tensor_overlap=reader.flag("tensor_overlap"),
         tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
-        stage_split=reader.option("stage_split", (EVEN, COST)),
+        stage_split=reader.choice("stage_split", (EVEN, COST)),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
     if plan.checkpointing != SELECTIVE:
         return plan
     usual = PER_OPERATION if plan.choices.flash else SCORES
-    return plan._replace(selective=reader.option("selective", (PER_OPERATION, SCORES), usual))
+    return plan._replace(selective=reader.choice("selective", (PER_OPERATION, SCORES), usual))
 
 
 def read_method(
@@ -202,7 +202,7 @@ def read_method(
 ) -> Method:
     """Return what is trained and by what: the whole model or adapters beside a base, and the optimizer."""
     gradient_bytes = read_gradients(reader, scheme, name)
-    optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
+    optimizer = OPTIMIZERS[reader.choice("optimizer", tuple(OPTIMIZERS))]
     adapters = read_adapters(reader, name, architecture)
     if adapters is not None:
         adapters = adapters._replace(joined=on_megatron_core(reader, facts))
@@ -255,7 +255,7 @@ def read_division(reader: TrainingReader, architecture: Architecture) -> tuple[L
         if name not in reader.given:
             reader.defaults.append(name)
     reader.filled["accelerators"], reader.filled["parallelism"] = layout.devices, layout._asdict()
-    stage = SHARDING[reader.option("sharding", tuple(SHARDING))]
+    stage = SHARDING[reader.choice("sharding", tuple(SHARDING))]
     if reader.filled["sharding"] == "fsdp":
         reader.filled["sharding"] = "zero-3"
     ranks = layout.data * layout.context
