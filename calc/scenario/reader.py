@@ -65,11 +65,11 @@ def counts_in_binary(field: str) -> bool:
     return field.endswith("_tokens") and field != "training_tokens"
 
 
-def read_object(value: object, field: str, allowed: Sequence[str], of: str = "") -> Mapping[str, object]:
+def read_object(value: object, field: str, allowed: Sequence[str]) -> Mapping[str, object]:
     """Return a value with fields of its own; raises ScenarioError for another one, and for a field it cannot have."""
     if not isinstance(value, Mapping):
         raise WrongValueError(field, f"must be an object with {', '.join(allowed)}, not {value!r:.60}")
-    check_names(value, allowed, f"{field}.", of)
+    check_names(value, allowed, f"{field}.")
     return value
 
 
