@@ -46,8 +46,7 @@ from calc.training.fields import (
     USUAL,
     TrainingReader,
 )
-from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs
-from calc.training.packing import read_packed, turns_packed_apart
+from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs, turns_packed_apart
 from calc.training.precision import (
     read_adapter_type,
     read_base,
@@ -56,6 +55,8 @@ from calc.training.precision import (
     read_reduction,
     usual_precision,
 )
+
+PADDED = ("varied_lengths", "padding_mask")  # what says that sequences are padded, and no batch is like another
 
 
 class Asked(NamedTuple):
@@ -173,6 +174,26 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         stage_split=reader.choice("stage_split", (EVEN, COST)),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
+
+
+def read_packed(reader: TrainingReader, architecture: Architecture, tokens: int) -> int:
+    """Return the tokens of the sequences that are packed into one of `tokens`; as many where none are.
+
+    What is packed is not padded, whatever a framework does by default. Raises ScenarioError where a scenario says that
+    it is, for sequences that are longer than what they are packed into, and for a model whose encoder reads each apart.
+    """
+    if reader.given.get("packed_tokens") is None:
+        return tokens
+    if architecture.has_encoder:
+        raise ScenarioError("packed_tokens", "does not apply: what an encoder reads is not packed")
+    packed = reader.count("packed_tokens", most=MOST_SEQUENCE)
+    if packed > tokens:
+        raise ScenarioError("packed_tokens", f"are at most the {tokens:,} of what they are packed into")
+    for name in PADDED:
+        if reader.given.get(name) is True:
+            raise ScenarioError("packed_tokens", f"does not go together with {name}: what is packed is not padded")
+        reader.presets[name] = False
+    return packed
 
 
 def read_choices(
