@@ -1,6 +1,6 @@
 """What can be wrong: a scenario that a reader wrote, or a catalogue that a maintainer wrote."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -154,6 +154,17 @@ def common(first: str, second: str) -> int:
                 end = start + size
                 return size + common(first[:start], second[:at]) + common(first[end:], second[at + size :])
     return 0
+
+
+def check_names(given: Iterable[object], allowed: Sequence[str], within: str = "", of: str = "") -> None:
+    """Raise ScenarioError for the first field that is none of those allowed, by its path `within` a scenario.
+
+    `of` says whose fields these are, where that is not clear.
+    """
+    for name in given:
+        if name not in allowed:
+            hint = nearest(str(name), allowed)
+            raise WrongValueError(f"{within}{name}", f"is not a field{of}{hint}; fields are {', '.join(allowed)}")
 
 
 def listed(names: Iterable[str]) -> str:

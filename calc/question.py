@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from calc.architecture.layers import Architecture
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Engine, NumberFormat
 from calc.errors import Scenario, ScenarioError
@@ -24,7 +25,7 @@ from calc.scenario.engine import (
     with_graphs,
 )
 from calc.scenario.fields import MOST_TOKENS, PUBLISHED
-from calc.scenario.formats import as_loaded, read_cache_format, read_weights, usual_cache
+from calc.scenario.formats import as_loaded, read_caches, read_weights
 from calc.scenario.layout import read_layout
 from calc.scenario.model import read_balance, read_model, read_text_only, read_videos
 from calc.scenario.reader import Reader, read_price, read_tokens
@@ -201,12 +202,8 @@ def read_asked(reader: Reader) -> Asked:
     engine = with_graphs(reader, in_version(reader, engine))
     published = reader.filled["weights"] == PUBLISHED
     weights = as_loaded(weights, engine, facts, published=published)
-    architecture = read_text_only(reader, architecture)
-    if engine is not None and engine.lacks("caches_latents"):
-        architecture = with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
-    usual_keys = usual_cache(model, engine, published=published)
-    keys = read_cache_format(reader.take("kv_cache", usual_keys), "kv_cache", facts, architecture)
-    values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
+    architecture = as_cached(read_text_only(reader, architecture), engine)
+    keys, values = read_caches(reader, model, engine, architecture, facts=facts)
     usual = OUTPUT_TOKENS if architecture.vocab_size else 0  # an image is seen whole, and nothing follows
     prompt, output = read_tokens(reader, model.context_tokens, usual)
     cached = reader.count("cached_tokens", least=0)
@@ -252,6 +249,13 @@ def read_asked(reader: Reader) -> Asked:
         pools=read_apart(reader, engine, architecture),
         correction=read_measured(reader, engine),
     )
+
+
+def as_cached(architecture: Architecture, engine: Engine | None) -> Architecture:
+    """Return a model with the caches that an engine keeps: those of all heads where it cannot attend to latents."""
+    if engine is None or not engine.lacks("caches_latents"):
+        return architecture
+    return with_expanded_caches(architecture, int(engine.values.get("latent_head", 0)))
 
 
 def attention_ways(engine: Engine | None) -> tuple[str, ...]:

@@ -98,22 +98,13 @@ def show_times(first: float, second: float, digits: int = 2) -> str:
     return f"{show_number(first / second, digits)} times"
 
 
-def show_share(part: float, whole: float, decimals: int = 0) -> str:
-    """Return a part of a whole in percent.
-
-    >>> show_share(1, 8), show_share(1, 8, decimals=1)
-    ('12 %', '12.5 %')
-    """
-    return f"{100 * part / whole:.{decimals}f} %"
-
-
 def show_larger(value: float, than: float) -> str:
     """Return by how much of another one a number is larger, in percent.
 
     >>> show_larger(1024, 1000)
     '2.4 %'
     """
-    return show_share(value - than, than, decimals=1)
+    return f"{100 * (value - than) / than:.1f} %"
 
 
 def show_count(value: float) -> str:

@@ -60,6 +60,29 @@ def test_every_wrong_field_is_said(workload: str, wrong: list[tuple[Scenario, st
     assert sorted(field for field, _ in problems(scenario)) == sorted(field for _, field in chosen)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "field"),
+    [
+        ({"workload": "training", "method": "lora", "lora": {"ranks": 8}}, "lora.ranks"),
+        ({"parallelism": {"tensors": 2}}, "parallelism.tensors"),
+        ({"engine": "vllm", "arrivals": {"requests_per_s": 1, "burstines": 1}}, "arrivals.burstines"),
+        ({"engine": "vllm", "arrivals": {"requests_per_s": 1, "objective": {"ttft": 1}}}, "arrivals.objective.ttft"),
+        ({"engine": "vllm", "start": {"form": "disk"}}, "start.form"),
+        ({"engine": "llama.cpp", "gpu_layers": 8, "host": {"processors": 2}}, "host.processors"),
+        ({"engine": "vllm", "accelerator": "rtx-4090", "cache_offload": {"byte": 1}}, "cache_offload.byte"),
+        ({"accelerator": [{"id": "rtx-4090", "counts": 1}]}, "accelerator.0.counts"),
+        ({"sequence": 1}, "sequence"),
+        ({"sequence": None}, "sequence"),
+        ({"workload": "training", "micro_batches": None}, "micro_batches"),
+    ],
+)
+def test_a_field_that_there_is_not_is_said_by_its_path(scenario: Scenario, field: str) -> None:
+    """With the names that there are, and the nearest of them; one that says nothing is no field either."""
+    path, message = problems({"model": "llama-3.1-8b", **scenario})[0]
+    assert path == field
+    assert message.startswith("is not a field") and '; did you mean "' in message and "; fields are " in message
+
+
 def test_fields_of_one_object_are_said_each() -> None:
     """Two wrong degrees, and two wrong fields of adapters, are four problems."""
     scenario = {"workload": "training", "model": "llama-3.1-8b", "method": "lora"}

@@ -171,6 +171,12 @@ def decoder(
     )
 
 
+def gated_mlp(config: Config, hidden: int) -> FeedForward:
+    """Return Llama's MLP: `intermediate_size` wide, with a gate."""
+    bias, activation = config.flag("mlp_bias", default=False), config.text("hidden_act", SILU)
+    return dense(hidden, config.integer("intermediate_size"), bias=bias, activation=activation)
+
+
 def llama_like(
     config: Config,
     *,
@@ -212,14 +218,9 @@ def llama_like(
         )
 
     def feed(kind: str) -> FeedForward:
-        if kind == SPARSE:
-            if experts is None:
-                raise config.error("mlp_layer_types", f"has {SPARSE} layers, and the family has no experts")
-            return experts
-        if mlp is not None:
-            return mlp
-        bias, activation = config.flag("mlp_bias", default=False), config.text("hidden_act", SILU)
-        return dense(hidden, config.integer("intermediate_size"), bias=bias, activation=activation)
+        if kind == SPARSE and experts is None:
+            raise config.error("mlp_layer_types", f"has {SPARSE} layers, and the family has no experts")
+        return (experts if kind == SPARSE else mlp) or gated_mlp(config, hidden)
 
     return decoder(
         config,

@@ -165,7 +165,7 @@ def plot(report: Report, name: Callable[[Any], str], opens: Calculator, *, cost:
         if spent and fast and href:
             best = place in report["plan"]["frontier"]
             points.append(Point(cost=spent, speed=fast, name=name(option), address=href, best=best))
-    return scatter_html(points, words, "Tokens a second") if len(points) > 1 else ""
+    return scatter_html(points, words) if len(points) > 1 else ""
 
 
 def why_not(report: Report) -> str:

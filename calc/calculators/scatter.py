@@ -53,19 +53,19 @@ def axis(values: list[float], start: float, end: float) -> Axis:
     return Axis(min(values) / ROOM, max(values) * ROOM, start, end)
 
 
-def scatter_html(points: list[Point], across: str, upward: str) -> str:
-    """Return the drawing, with the words of its axes; it needs no script."""
+def scatter_html(points: list[Point], across: str) -> str:
+    """Return the drawing, of the speed over what is named `across`; it needs no script."""
     x = axis([point.cost for point in points], LEFT, WIDTH - RIGHT)
     y = axis([point.speed for point in points], HEIGHT - BOTTOM, TOP)
     drawn = "".join(mark(f"{x.at(value)}", f"{HEIGHT - BOTTOM}", value, "x") for value in x.ticks())
     drawn += "".join(mark(f"{LEFT}", f"{y.at(value)}", value, "y") for value in y.ticks())
     drawn += element("text", text(across), x=(LEFT + WIDTH) // 2, y=HEIGHT - 6, class_="scatter-axis")
-    drawn += element("text", text(upward), x=LEFT - 52, y=TOP - 14, class_="scatter-axis scatter-up")
+    drawn += element("text", text("Tokens a second"), x=LEFT - 52, y=TOP - 14, class_="scatter-axis scatter-up")
     joined = sorted((x.at(point.cost), y.at(point.speed)) for point in points if point.best)
     line = " ".join(f"{across_at},{up_at}" for across_at, up_at in joined)
     drawn += element("polyline", points=line, class_="scatter-frontier")
     drawn += "".join(dot(point, x, y) for point in points)
-    label = f"{across} against {upward.lower()}: {len(points)} options, {len(joined)} that no other beats in both"
+    label = f"{across} against tokens a second: {len(points)} options, {len(joined)} that no other beats in both"
     shown = element("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="group", aria_label=label, class_="scatter")
     caption = element(
         "figcaption", text("Each point opens its case. No other is both cheaper and faster than those on the line.")

@@ -7,13 +7,12 @@ until they are edited; a built copy of the package carries them packed, which a 
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 
-from calc.catalog.carried import FINETUNES, PACKAGE, KeptTables, carried
+from calc.catalog.carried import FINETUNES, PACKAGE, KeptTables
 from calc.catalog.catalogue import Catalog
 from calc.catalog.entries import DATA, Entry
 
-__all__ = ["Catalog", "catalog", "reload", "snapshot"]
+__all__ = ["Catalog", "catalog", "reload"]
 
 
 @lru_cache(maxsize=1)
@@ -51,11 +50,3 @@ def reload() -> Catalog:
     """Return the catalogue, read again after its files changed."""
     catalog.cache_clear()
     return catalog()
-
-
-def snapshot(root: Path = DATA) -> bytes:
-    """Return the checked catalogue, packed for a built copy of the package."""
-    from calc.catalog.checking.loader import read_tables
-
-    tables = read_tables(root)
-    return carried(tables)

@@ -12,7 +12,7 @@ def device_threads(engine: Engine, device: Accelerator | None) -> int:
     return int(units * threads) if units and threads else engine.whole("context_threads")
 
 
-def context_bytes(engine: Engine, device: Accelerator | None, libraries: str = "runtime_context") -> int:
+def context_bytes(engine: Engine, device: Accelerator | None) -> int:
     """Return the bytes of a process's context on a device.
 
     CUDA sets memory aside for every thread that a device can have at once: a stack of 1 KiB, and as much again for what
@@ -21,8 +21,8 @@ def context_bytes(engine: Engine, device: Accelerator | None, libraries: str = "
     engine without such rows it is what was measured on one device.
     """
     if "context_thread" not in engine.values:
-        return engine.whole(libraries)
-    return engine.whole(libraries) + device_threads(engine, device) * engine.whole("context_thread")
+        return engine.whole("runtime_context")
+    return engine.whole("runtime_context") + device_threads(engine, device) * engine.whole("context_thread")
 
 
 def context_amount(case: Case, libraries: str = "runtime_context") -> Amount:

@@ -90,7 +90,6 @@ def held_by(
         tokens=tokens,
         prompt_tokens=prompt_tokens,
         tensor_parallel=tensor_parallel,
-        context_parallel=1,
         key_format=key_format,
         value_format=value_format,
     )

@@ -42,7 +42,6 @@ def stage_sequence_bytes(
     tokens: int,
     prompt_tokens: int,
     tensor_parallel: int,
-    context_parallel: int,
     key_format: NumberFormat,
     value_format: NumberFormat,
 ) -> int:
@@ -50,9 +49,7 @@ def stage_sequence_bytes(
     entries = stage_entries(
         stage=stage, tensor_parallel=tensor_parallel, key_format=key_format, value_format=value_format
     )
-    return sequence_bytes(
-        entries=entries, tokens=tokens, prompt_tokens=prompt_tokens, context_parallel=context_parallel
-    )
+    return sequence_bytes(entries=entries, tokens=tokens, prompt_tokens=prompt_tokens, context_parallel=1)
 
 
 def stage_entries(

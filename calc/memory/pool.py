@@ -11,7 +11,6 @@ def with_pool(
     limit: int | None,
     fixed: int,
     formula: str,
-    template: str,
     room: int = 0,
     sequences: int = 0,
 ) -> Runtime:
@@ -25,19 +24,16 @@ def with_pool(
     if pool is not None and not cache:  # an encoder or a classifier keeps nothing, and no pool is made for it
         pool = 0
     elif pool is not None and limit is not None:
-        free = max(pool - cache, 0)
-        numbers = (limit, fixed, cache)
-        source = case.engine.source
         amounts.append(
             Amount(
                 id="kv_pool_free",
                 label="Cache set aside, not in use",
-                bytes=free,
+                bytes=max(pool - cache, 0),
                 scope=ALLOCATED,
                 formula=formula,
-                template=template,
-                numbers=numbers,
-                source=source,
+                template="max({} − {} − {}, 0)",
+                numbers=(limit, fixed, cache),
+                source=case.engine.source,
             )
         )
     needed = fixed + max(cache, room)

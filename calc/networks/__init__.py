@@ -4,61 +4,37 @@ They stand beside `calc.architecture.families` because a page fetches them when 
 questions are of text.
 """
 
+from importlib import import_module
+
 from calc.architecture.families.registry import FAMILIES
-from calc.networks import (
-    codecs,
-    conformers,
-    contrastive,
-    convolutional,
-    convolved,
-    denoising,
-    dense_vision,
-    depth,
-    embedding,
-    finding,
-    grounding,
-    hiera,
-    image_encoder,
-    latents,
-    masks,
-    mobile,
-    real_time,
-    refining,
-    sparks,
-    tables,
-    talking,
-    tokenizing,
-    voices,
-    watching,
-    windows,
-)
 
-MODULES = (  # importing them fills the registry
-    codecs,
-    conformers,
-    contrastive,
-    convolutional,
-    convolved,
-    denoising,
-    dense_vision,
-    depth,
-    embedding,
-    finding,
-    grounding,
-    hiera,
-    image_encoder,
-    latents,
-    masks,
-    mobile,
-    real_time,
-    refining,
-    sparks,
-    tables,
-    talking,
-    tokenizing,
-    voices,
-    watching,
-    windows,
-)
+__all__ = ["FAMILIES"]
 
-__all__ = ["FAMILIES", "MODULES"]
+for kind in (  # each puts its families into the registry
+    "codecs",
+    "conformers",
+    "contrastive",
+    "convolutional",
+    "convolved",
+    "denoising",
+    "dense_vision",
+    "depth",
+    "embedding",
+    "finding",
+    "grounding",
+    "hiera",
+    "image_encoder",
+    "latents",
+    "masks",
+    "mobile",
+    "real_time",
+    "refining",
+    "sparks",
+    "tables",
+    "talking",
+    "tokenizing",
+    "voices",
+    "watching",
+    "windows",
+):
+    import_module(f"{__name__}.{kind}")

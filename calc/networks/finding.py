@@ -35,7 +35,7 @@ def detr(config: Config) -> Architecture:
     hidden, activation = config.hidden("d_model"), config.text("activation_function", "relu")
     first = config.text("model_type", "") == "table-transformer"  # norms before the blocks, and one behind each side
     style = GPT_STYLE if first else Style(LAYER_NORM, AFTER)
-    attention = heads_over(config, hidden, "encoder_attention_heads")._replace(causal=False)
+    attention = heads_over(config, hidden)._replace(causal=False)
     mixer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True)
     names = ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")
     encoding, decoding = (

@@ -193,8 +193,7 @@ def cost_of(
     energy: dict[str, float] | None = None
     electricity: Report | None = None
     steps = []
-    price = rent_of(facts, accelerator, price_per_hour)
-    if price:
+    if price := rent_of(facts, accelerator, price_per_hour):
         hourly = devices * price.each
         per_million = million_tokens(hourly / HOUR_S, rate)
         rent = {"price": price.report(), "per_hour": hourly, "per_million_output_tokens": per_million}
@@ -208,8 +207,7 @@ def cost_of(
                 source=price.source or ROOFLINE,
             )
         )
-    watts = accelerator.quantity("power")
-    if watts:
+    if watts := accelerator.quantity("power"):
         energy = million_tokens(devices * watts / KWH_J, rate)
         steps.append(
             Step(

@@ -7,7 +7,7 @@ from calc.catalog import Catalog, catalog
 from calc.catalog.records import Accelerator, Fact
 from calc.catalog.runs import Law
 from calc.derivation import Step, Warn
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, check_names, nearest
 from calc.performance.scaling_laws import PF_DAY_FLOPS, budget, loss, optimum, training_flops, wasted_share
 from calc.planning.cost import Paid, rent_of
 from calc.planning.runs import run_of, utilization_of
@@ -99,9 +99,7 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
 
 def read_budget(scenario: Mapping[str, object]) -> Budget:
     """Return the question that a scenario asks; raises ScenarioError for a field that is wrong."""
-    for name in scenario:
-        if name not in FIELDS:
-            raise ScenarioError(name, f"is not a field{nearest(name, FIELDS)}; fields are {', '.join(FIELDS)}")
+    check_names(scenario, FIELDS)
     facts = catalog()
     given = str(scenario.get("given", "zettaflop"))
     if given not in GIVEN:

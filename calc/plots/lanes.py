@@ -40,7 +40,7 @@ class Line(NamedTuple):
     total_s: float
 
 
-def one_behind_the_other(work: Sequence[tuple[str, str, float]], start_s: float = 0.0) -> list[Piece]:
+def one_behind_the_other(work: Sequence[tuple[str, str, float]]) -> list[Piece]:
     """Return (lane, kind, seconds) as pieces that follow each other; neighbours that are alike are one."""
     found: list[Piece] = []
     for lane, kind, seconds in work:
@@ -49,7 +49,7 @@ def one_behind_the_other(work: Sequence[tuple[str, str, float]], start_s: float 
         if found and (found[-1].lane, found[-1].kind) == (lane, kind):
             found[-1] = found[-1]._replace(seconds=found[-1].seconds + seconds)
         else:
-            end = found[-1].start_s + found[-1].seconds if found else start_s
+            end = found[-1].start_s + found[-1].seconds if found else 0.0
             found.append(Piece(lane, kind, end, seconds))
     return found
 

@@ -47,10 +47,19 @@ def as_loaded(weights: Weights, engine: Engine | None, catalog: Catalog, *, publ
     return weights
 
 
-def usual_cache(model: ReadModel, engine: Engine | None, *, published: bool) -> str | None:
-    """Return what an engine keeps caches in where nothing is said: what published weights ask for; None for 16 bit."""
-    asks = engine is not None and published and engine.values.get("cache_as_stated")
-    return (published_cache(model.config) or None) if asks else None
+def read_caches(
+    reader: Reader, model: ReadModel, engine: Engine | None, architecture: Architecture, *, facts: Catalog
+) -> tuple[NumberFormat, NumberFormat]:
+    """Return the formats of cached keys and values.
+
+    Where nothing is said keys are in 16 bit, or in what published weights ask for under an engine that follows it, and
+    values in the same as keys.
+    """
+    follows = engine is not None and engine.values.get("cache_as_stated") and reader.filled["weights"] == PUBLISHED
+    usual = (published_cache(model.config) or None) if follows else None
+    keys = read_cache_format(reader.take("kv_cache", usual), "kv_cache", facts, architecture)
+    values = read_cache_format(reader.take("kv_cache_v", keys.id), "kv_cache_v", facts, architecture)
+    return keys, values
 
 
 def with_experts(weights: ModelFormat, model: ReadModel, catalog: Catalog) -> ModelFormat:

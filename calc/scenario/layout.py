@@ -1,11 +1,9 @@
 """The devices of a scenario: how many there are, and how they divide the work."""
 
-from collections.abc import Mapping
-
-from calc.errors import ScenarioError, WrongValueError, nearest
+from calc.errors import ScenarioError
 from calc.memory.budget import Layout
 from calc.scenario.fields import DEGREES, MOST_DEGREE
-from calc.scenario.reader import Reader, whole
+from calc.scenario.reader import Reader, read_object, whole
 
 
 def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
@@ -16,24 +14,21 @@ def read_layout(reader: Reader) -> tuple[Layout | None, int | None]:
         devices = whole(named, "accelerator", 1, MOST_DEGREE)
     if given is None:
         return (None, devices) if devices else (Layout(), 1)
-    if not isinstance(given, Mapping):
-        raise WrongValueError("parallelism", f"must be an object with {', '.join(DEGREES)}, not {given!r:.60}")
-    for name in given:
-        if name not in DEGREES:
-            hint = nearest(str(name), DEGREES)
-            raise WrongValueError(
-                f"parallelism.{name}", f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
-            )
-    degrees = {
-        name: whole(given.get(name, 1), f"parallelism.{name}", 1, MOST_DEGREE, instead=(1, 2)) for name in DEGREES
-    }
-    layout = Layout(**degrees)
+    layout = read_degrees(given, "parallelism")
     if devices is not None and devices != layout.devices:
         product = f"{layout.tensor} × {layout.pipeline} × {layout.data} × {layout.context} = {layout.devices}"
         others = layout.devices // layout.data
         works = f"; data {devices // others} makes {devices}" if devices % others == 0 else f"; {layout.devices} works"
         raise ScenarioError("accelerators", f"is {devices}, and tensor × pipeline × data × context is {product}{works}")
     return layout, layout.devices
+
+
+def read_degrees(value: object, field: str) -> Layout:
+    """Return the degrees of parallelism, each 1 unless it is given; raises ScenarioError for what is wrong."""
+    given = read_object(value, field, DEGREES)
+    return Layout(
+        **{name: whole(given.get(name, 1), f"{field}.{name}", 1, MOST_DEGREE, instead=(1, 2)) for name in DEGREES}
+    )
 
 
 def named_count(reader: Reader) -> int | None:

@@ -1,9 +1,9 @@
 """A scenario as it is read: each field checked, each default filled in and named; counts, lengths, prices."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from calc.errors import ScenarioError, WrongValueError, nearest
+from calc.errors import ScenarioError, WrongValueError, check_names, nearest
 from calc.memory.budget import OUTPUT_TOKENS, PROMPT_TOKENS
 from calc.scenario.fields import DEFAULTS, FIELDS, MOST_TOKENS
 from calc.units import read_count
@@ -15,6 +15,8 @@ MOST_LEVELS = 32  # no config nests as deep
 class Reader:
     """Takes the fields out of a scenario, one method a kind of value, and keeps what was filled in."""
 
+    fields: Sequence[str] = FIELDS
+    of = ""  # whose fields these are
     usual: Mapping[str, object] = DEFAULTS
     presets: Mapping[str, object] = {}  # what is done where nothing is said, before what is usual
 
@@ -24,11 +26,7 @@ class Reader:
         self.given = {name: value for name, value in scenario.items() if value is not None}
         self.filled: dict[str, object] = {}
         self.defaults: list[str] = []
-        for name in scenario:
-            if name not in FIELDS:
-                raise ScenarioError(
-                    str(name), f"is not a field{nearest(str(name), FIELDS)}; fields are {', '.join(FIELDS)}"
-                )
+        check_names(scenario, self.fields, of=self.of)
 
     def on(self, scenario: Mapping[str, object]) -> "Reader":
         """Return the same as far as it is read, for a scenario that differs in what was not read yet."""
@@ -51,8 +49,9 @@ class Reader:
         """Return the field as one of the words allowed."""
         value = self.take(name, default)
         if value not in allowed:
+            words = " or ".join(filter(None, (", ".join(allowed[:-1]), allowed[-1])))
             hint = nearest(str(value), allowed)
-            raise WrongValueError(name, f"must be {' or '.join(allowed)}, not {value!r:.60}{hint}", instead=allowed)
+            raise WrongValueError(name, f"must be {words}, not {value!r:.60}{hint}", instead=allowed)
         return str(value)
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
@@ -64,6 +63,14 @@ class Reader:
 def counts_in_binary(field: str) -> bool:
     """Whether a k of a field is 1,024: of contexts and their parts, and not of what a run reads or a service serves."""
     return field.endswith("_tokens") and field != "training_tokens"
+
+
+def read_object(value: object, field: str, allowed: Sequence[str]) -> Mapping[str, object]:
+    """Return a value with fields of its own; raises ScenarioError for another one, and for a field it cannot have."""
+    if not isinstance(value, Mapping):
+        raise WrongValueError(field, f"must be an object with {', '.join(allowed)}, not {value!r:.60}")
+    check_names(value, allowed, f"{field}.")
+    return value
 
 
 def read_flag(value: object, field: str) -> bool:

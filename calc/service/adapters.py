@@ -1,15 +1,13 @@
 """Reading which adapters are served beside a model: a scenario's `adapters_served`."""
 
-from collections.abc import Mapping
-
 from calc.architecture.layers import Architecture
 from calc.architecture.matrix_names import ALL_LINEAR, matrix_names, read_targets
 from calc.catalog.records import Engine
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError
 from calc.memory.served_adapters import ServedAdapters
 from calc.memory.training.run import Adapters
 from calc.scenario.fields import OF_HOST
-from calc.scenario.reader import Reader, whole
+from calc.scenario.reader import Reader, read_object, whole
 
 FIELDS = ("count", "rank", "targets")
 RANK, MOST_RANK, MOST_ADAPTERS = 16, 4096, 10_000
@@ -17,13 +15,8 @@ RANK, MOST_RANK, MOST_ADAPTERS = 16, 4096, 10_000
 
 def read_adapters_served(reader: Reader, engine: Engine | None, architecture: Architecture) -> ServedAdapters:
     """Return the adapters on the device: how many, their rank, and the matrices that have them."""
-    field, value = "adapters_served", reader.given["adapters_served"]
-    if not isinstance(value, Mapping):
-        raise ScenarioError(field, f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
-    for name in value:
-        if name not in FIELDS:
-            hint = nearest(str(name), FIELDS)
-            raise ScenarioError(f"{field}.{name}", f"is not a field{hint}; fields are {', '.join(FIELDS)}")
+    field = "adapters_served"
+    value = read_object(reader.given[field], field, FIELDS)
     count = whole(value.get("count", 1), f"{field}.count", 1, MOST_ADAPTERS)
     if engine is not None and count > 1 and not engine.values.get("batches_adapters"):
         message = f"does not apply: {engine.name} works on requests of one adapter at a time; count 1 works"

@@ -1,14 +1,12 @@
 """Reading where an engine keeps caches of sequences that pause: a scenario's `cache_offload`."""
 
-from collections.abc import Mapping
-
 from calc.architecture.layers import Architecture
 from calc.catalog.records import Engine
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError
 from calc.memory.cache_store import DISK, HOST, CacheStore
 from calc.scenario.device import read_rate, read_size
 from calc.scenario.fields import HOST_ENGINE
-from calc.scenario.reader import Reader
+from calc.scenario.reader import Reader, read_object
 
 FIELDS = ("to", "bytes", "bandwidth")
 # vLLM's --kv-offloading-size, SGLang's --hicache-size, TensorRT-LLM's host_cache_size, llama.cpp's --cache-ram.
@@ -26,7 +24,7 @@ def read_cache_store(reader: Reader, engine: Engine | None, architecture: Archit
         raise ScenarioError(field, "needs an accelerator: what is kept beside what?")
     if reader.given.get("gpu_layers") == 0:
         raise ScenarioError(field, "does not apply: with gpu_layers 0 all caches are in the host's memory")
-    fields = known(value, field)
+    fields = read_object(value, field, FIELDS)
     place = fields.get("to", HOST)
     if place not in (HOST, DISK):
         raise ScenarioError(f"{field}.to", f"must be {HOST} or {DISK}, not {place!r:.60}", instead=(HOST, DISK))
@@ -43,14 +41,3 @@ def read_cache_store(reader: Reader, engine: Engine | None, architecture: Archit
         filled["bandwidth"] = rate = read_rate(fields["bandwidth"], f"{field}.bandwidth")
     reader.filled[field] = filled
     return CacheStore(str(place), size, None if rate is None else float(rate))
-
-
-def known(value: object, field: str) -> Mapping[object, object]:
-    """Return an object of this field's own; raises ScenarioError for another one."""
-    if not isinstance(value, Mapping):
-        raise ScenarioError(field, f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
-    for name in value:
-        if name not in FIELDS:
-            hint = nearest(str(name), FIELDS)
-            raise ScenarioError(f"{field}.{name}", f"is not a field{hint}; fields are {', '.join(FIELDS)}")
-    return value

@@ -5,7 +5,7 @@ from itertools import chain
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, check_names
 from calc.memory.budget import Layout
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import HOST_ENGINE, MOST_DEGREE
@@ -46,10 +46,7 @@ def read_item(item: object, field: str, catalog: Catalog) -> tuple[Accelerator, 
     """Return a device of a list, how many there are of it, and how it is asked for again."""
     if not isinstance(item, Mapping) or "id" not in item:
         raise ScenarioError(field, f'must be an object such as {{"id": "rtx-3090", "count": 1}}, not {item!r:.60}')
-    for name in item:
-        if name not in FIELDS:
-            hint = nearest(str(name), FIELDS)
-            raise ScenarioError(f"{field}.{name}", f"is not a field here{hint}; fields are {', '.join(FIELDS)}")
+    check_names(item, FIELDS, f"{field}.", " here")
     count = whole(item.get("count", 1), f"{field}.count", 1, MOST_DEGREE)
     one = Reader({"accelerator": item["id"], **{name: item[name] for name in OF_EACH if name in item}})
     try:

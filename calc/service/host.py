@@ -7,7 +7,7 @@ from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Processor
 from calc.derivation import INFO, WRONG, Warn
-from calc.errors import ScenarioError, WrongValueError, nearest
+from calc.errors import ScenarioError, WrongValueError, check_names
 from calc.memory.budget import Demand, Layout
 from calc.memory.placement import Host, Placement, kept_bytes
 from calc.scenario.device import read_rate, read_size
@@ -107,10 +107,7 @@ def stated_host(value: object, usual: Callable[[], Processor], catalog: Catalog)
     """Return a host as it is stated, with the `usual` processor where none is named, and what was read."""
     if not isinstance(value, Mapping) or not value:
         raise WrongValueError("host", f"must be an object with some of {', '.join(FIELDS)}, not {value!r:.60}")
-    for name in value:
-        if name not in FIELDS:
-            hint = nearest(str(name), FIELDS)
-            raise WrongValueError(f"host.{name}", f"is not a field of a host{hint}; fields are {', '.join(FIELDS)}")
+    check_names(value, FIELDS, "host.", " of a host")
     processor = named_processor(value["processor"], catalog) if "processor" in value else usual()
     found, given = with_given(host_of(processor), value)
     return found, {"processor": processor.id} | given

@@ -6,12 +6,13 @@ from typing import NamedTuple
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Engine
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError
 from calc.memory.budget import Layout
 from calc.planning.layout import check_layout
 from calc.planning.serving_pools import PoolLayouts
-from calc.scenario.fields import DEGREES, MOST_DEGREE, OF_HOST, SHARING_ENGINES
-from calc.scenario.reader import Reader, whole
+from calc.scenario.fields import MOST_DEGREE, OF_HOST, SHARING_ENGINES
+from calc.scenario.layout import read_degrees
+from calc.scenario.reader import Reader, read_object, whole
 
 FIELD = "disaggregation"
 POOLS = ("prefill", "decode")
@@ -72,22 +73,12 @@ class Pool(NamedTuple):
 
 def read_pool(value: object, field: str, architecture: Architecture) -> Pool:
     """Return how a pool divides the model: the degrees of a server, and copies up to its number of devices."""
-    if not isinstance(value, Mapping) or not set(value) <= set(POOL_FIELDS):
-        raise ScenarioError(field, f"must be an object with {', '.join(POOL_FIELDS)}, not {value!r:.60}")
-    given = value.get("parallelism") or {}
-    if not isinstance(given, Mapping):
-        raise ScenarioError(f"{field}.parallelism", f"must be an object with {', '.join(DEGREES)}, not {given!r:.60}")
-    for name in given:
-        if name not in DEGREES:
-            hint = nearest(str(name), DEGREES)
-            message = f"is not a kind of parallelism{hint}; kinds are {', '.join(DEGREES)}"
-            raise ScenarioError(f"{field}.parallelism.{name}", message)
-    place = f"{field}.parallelism"
-    layout = Layout(**{name: whole(given.get(name, 1), f"{place}.{name}", 1, MOST_DEGREE) for name in DEGREES})
-    devices = whole(value.get("accelerators", layout.devices), f"{field}.accelerators", 1, MOST_DEGREE)
+    fields, place = read_object(value, field, POOL_FIELDS), f"{field}.parallelism"
+    layout = read_degrees(fields.get("parallelism") or {}, place)
+    devices = whole(fields.get("accelerators", layout.devices), f"{field}.accelerators", 1, MOST_DEGREE)
     if devices % layout.devices:
         message = f"{devices} are no whole number of copies of the {layout.devices} that its parallelism takes"
         raise ScenarioError(f"{field}.accelerators", message)
     pool = Pool(layout, devices // layout.devices)
-    check_layout(architecture, pool.layout, f"{field}.parallelism")
+    check_layout(architecture, pool.layout, place)
     return pool

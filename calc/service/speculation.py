@@ -12,7 +12,7 @@ from calc.memory.drafts import DRAFT, EAGLE, METHODS, MTP, Draft
 from calc.scenario.fields import OF_HOST, PUBLISHED
 from calc.scenario.formats import chosen_weights
 from calc.scenario.model import read_model
-from calc.scenario.reader import Reader, whole
+from calc.scenario.reader import Reader, read_object, whole
 
 FIELDS = ("method", "model", "weights", "tokens", "acceptance")
 TOKENS, MOST_TOKENS = 3, 16
@@ -23,13 +23,7 @@ def read_speculation(
     reader: Reader, engine: Engine | None, *, architecture: Architecture, weights: Weights, facts: Catalog
 ) -> Draft:
     """Return how tokens are drafted."""
-    value = reader.given["speculation"]
-    if not isinstance(value, Mapping):
-        raise WrongValueError("speculation", f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
-    for name in value:
-        if name not in FIELDS:
-            hint = nearest(str(name), FIELDS)
-            raise WrongValueError(f"speculation.{name}", f"is not a field{hint}; fields are {', '.join(FIELDS)}")
+    value = read_object(reader.given["speculation"], "speculation", FIELDS)
     method = read_method(value, engine, architecture)
     for name in OF_HOST:
         if name in reader.given:

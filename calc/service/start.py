@@ -1,12 +1,11 @@
 """Reading from where an engine starts: a scenario's `start`."""
 
 import re
-from collections.abc import Mapping
 
 from calc.catalog.records import Engine
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError
 from calc.performance.cold_start import PAGE_CACHE, PLACES, Start
-from calc.scenario.reader import Reader, read_flag
+from calc.scenario.reader import Reader, read_flag, read_object
 
 FIELDS = ("from", "bandwidth", "compiled")
 RATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([mgt])b/s")
@@ -16,15 +15,9 @@ LEAST, MOST = 1e5, 1e13
 
 def read_start(reader: Reader, engine: Engine | None) -> Start:
     """Return from where the weights come, how fast, and whether what is compiled was kept."""
-    value = reader.given["start"]
     if engine is None:
         raise ScenarioError("start", "does not apply: no engine is asked for that would start")
-    if not isinstance(value, Mapping):
-        raise ScenarioError("start", f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
-    for name in value:
-        if name not in FIELDS:
-            hint = nearest(str(name), FIELDS)
-            raise ScenarioError(f"start.{name}", f"is not a field{hint}; fields are {', '.join(FIELDS)}")
+    value = read_object(reader.given["start"], "start", FIELDS)
     place = value.get("from", "disk")
     if place not in PLACES:
         raise ScenarioError("start.from", f"must be {' or '.join(PLACES)}, not {place!r:.60}", instead=PLACES)

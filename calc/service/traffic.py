@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from math import inf, isfinite, log
 
 from calc.catalog.records import Engine
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError, check_names
 from calc.performance.arrivals import P95, Arrivals, Kind, Objective, Spread, Traffic
-from calc.scenario.reader import Reader, whole
+from calc.scenario.reader import Reader, read_object, whole
 
 FIELDS = ("requests_per_s", "requests", "concurrency", "burstiness", "lengths", "objective")
 OBJECTIVES = ("ttft_s", "tpot_s", "request_s")
@@ -35,23 +35,16 @@ def read_traffic(
     for name in INSTEAD:
         if name in reader.given:
             raise ScenarioError("arrivals", f"does not go together with {name}: give one of the two")
-    if not isinstance(value, Mapping):
-        raise ScenarioError("arrivals", f"must be an object with {', '.join(FIELDS)}, not {value!r:.60}")
-    known(value, "arrivals", FIELDS)
-    said, arrivals = read_pace(value)
+    fields = read_object(value, "arrivals", FIELDS)
+    said, arrivals = read_pace(fields)
     own = Spread(prompt_tokens), Spread(max(output_tokens, 1))
-    kinds = read_lengths(value.get("lengths"), own)
-    promised = value.get("objective") or {}
-    if not isinstance(promised, Mapping):
-        raise ScenarioError(
-            "arrivals.objective", f"must be an object with {', '.join(OBJECTIVES)}, not {promised!r:.60}"
-        )
-    known(promised, "arrivals.objective", OBJECTIVES)
+    kinds = read_lengths(fields.get("lengths"), own)
+    promised = read_object(fields.get("objective") or {}, "arrivals.objective", OBJECTIVES)
     limits = [
         number(promised[name], f"arrivals.objective.{name}", most=MOST_SECONDS) if name in promised else None
         for name in OBJECTIVES
     ]
-    reader.filled["arrivals"] = {**value, **said}
+    reader.filled["arrivals"] = {**fields, **said}
     return Traffic(arrivals._replace(kinds=kinds), Objective(*limits))
 
 
@@ -91,14 +84,6 @@ def read_kept(value: Mapping[str, object], count: int) -> tuple[int, Arrivals]:
     return kept, Arrivals(inf, burstiness=1.0, kinds=(), requests=count, at_a_time=kept)
 
 
-def known(value: Mapping[object, object], field: str, names: tuple[str, ...]) -> None:
-    """Raise ScenarioError for a field that is not one of the names."""
-    for name in value:
-        if name not in names:
-            hint = nearest(str(name), names)
-            raise ScenarioError(f"{field}.{name}", f"is not a field{hint}; fields are {', '.join(names)}")
-
-
 def number(value: object, field: str, *, most: float, least: float = 0.0) -> float:
     """Return a number above `least`, or `least` itself where that is not 0, up to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value > most:
@@ -114,7 +99,7 @@ def read_lengths(value: object, own: tuple[Spread, Spread]) -> tuple[Kind, ...]:
     if value is None:
         return (Kind(1.0, *own),)
     if isinstance(value, Mapping):
-        known(value, field, LENGTHS)
+        check_names(value, LENGTHS, f"{field}.")
         return (Kind(1.0, *read_pair(value, field, own)),)
     if not isinstance(value, list) or not 0 < len(value) <= MOST_KINDS:
         forms = "an object with prompt_tokens and output_tokens, or a list of at most 100 such objects with share"
@@ -122,11 +107,9 @@ def read_lengths(value: object, own: tuple[Spread, Spread]) -> tuple[Kind, ...]:
     found = []
     for place, item in enumerate(value):
         where = f"{field}.{place}"
-        if not isinstance(item, Mapping):
-            raise ScenarioError(where, f"must be an object with {', '.join(LENGTHS)} and share, not {item!r:.60}")
-        known(item, where, (*LENGTHS, "share"))
-        share = number(item.get("share", 1.0), f"{where}.share", most=1e6)
-        found.append(Kind(share, *read_pair(item, where, own)))
+        kind = read_object(item, where, (*LENGTHS, "share"))
+        share = number(kind.get("share", 1.0), f"{where}.share", most=1e6)
+        found.append(Kind(share, *read_pair(kind, where, own)))
     together = sum(kind.share for kind in found)
     return tuple(kind._replace(share=kind.share / together) for kind in found)
 
@@ -144,7 +127,7 @@ def read_spread(value: object, field: str) -> Spread:
     """Return one length, the lognormal spread of a median and of what 95 % stay below, or even ones between two."""
     if not isinstance(value, Mapping):
         return Spread(float(whole(value, field, 1, MOST_LENGTH)))
-    known(value, field, ("median", "p95", "least", "most"))
+    check_names(value, ("median", "p95", "least", "most"), f"{field}.")
     if set(value) == {"least", "most"}:
         least = whole(value["least"], f"{field}.least", 1, MOST_LENGTH)
         most = whole(value["most"], f"{field}.most", least, MOST_LENGTH)

@@ -1,13 +1,12 @@
 """Reading which matrices have adapters, under the names that libraries give them."""
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 from calc.architecture.layers import Architecture
 from calc.architecture.matrix_names import ALIASES, ALL_LINEAR, matrix_names, read_targets
 from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.training.run import Adapters
-from calc.scenario.reader import read_flag, whole
+from calc.scenario.reader import read_flag, read_object, whole
 from calc.training.fields import (
     MOST_RANK,
     TrainingReader,
@@ -24,13 +23,7 @@ def read_adapters(reader: TrainingReader, method: str, architecture: Architectur
         if given is not None:
             raise ScenarioError("lora", 'is for methods "lora" and "qlora"')
         return None
-    values = reader.take("lora", {"rank": LORA_RANK, "targets": ALL_LINEAR})
-    if not isinstance(values, Mapping):
-        raise WrongValueError("lora", f"must be an object with {', '.join(LORA_FIELDS)}, not {values!r:.60}")
-    for name in values:
-        if name not in LORA_FIELDS:
-            hint = nearest(str(name), LORA_FIELDS)
-            raise WrongValueError(f"lora.{name}", f"is not a field{hint}; fields are {', '.join(LORA_FIELDS)}")
+    values = read_object(reader.take("lora", {"rank": LORA_RANK, "targets": ALL_LINEAR}), "lora", LORA_FIELDS)
     rank = whole(values.get("rank", LORA_RANK), "lora.rank", 1, MOST_RANK)
     names = matrix_names(architecture)
     targets = read_targets(values.get("targets", ALL_LINEAR), names, "lora.targets")

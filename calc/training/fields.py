@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from calc.architecture.stages import EVEN
-from calc.errors import ScenarioError, WrongValueError, nearest
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import (
     GRADIENTS,
@@ -120,19 +119,13 @@ DEFAULTS: dict[str, object] = {
 class TrainingReader(Reader):
     """Takes the fields of a training scenario."""
 
+    fields = FIELDS
+    of = " of training"
     usual = DEFAULTS
 
     def __init__(self, scenario: Mapping[str, object]) -> None:
-        if not isinstance(scenario, Mapping):
-            raise ScenarioError("", "a scenario is an object of fields; needed is at least model")
-        self.given = {name: value for name, value in scenario.items() if value is not None}
-        self.filled = {}
-        self.defaults = []
+        super().__init__(scenario)
         self.presets: dict[str, object] = {}  # what the framework does
-        for name in self.given:
-            if name not in FIELDS:
-                hint = nearest(str(name), FIELDS)
-                raise WrongValueError(str(name), f"is not a field of training{hint}; fields are {', '.join(FIELDS)}")
 
     def flag(self, name: str, default: bool | None = None) -> bool:
         """Return the field as true or false."""
@@ -141,12 +134,3 @@ class TrainingReader(Reader):
     def open_flag(self, name: str, word: str) -> bool | None:
         """Return the field as true or false, None where it is left open with a word."""
         return None if self.take(name) == word else self.flag(name)
-
-    def option(self, name: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-        """Return the field as one of the words allowed."""
-        value = self.take(name, default)
-        if value not in allowed:
-            hint = nearest(str(value), allowed)
-            words = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-            raise WrongValueError(name, f"must be {words}, not {value!r:.60}{hint}", instead=allowed)
-        return str(value)

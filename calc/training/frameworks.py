@@ -71,6 +71,12 @@ def on_megatron_core(reader: TrainingReader, facts: Catalog) -> bool:
     return isinstance(framework, str) and facts.framework(framework).megatron_core
 
 
+def turns_packed_apart(reader: TrainingReader, facts: Catalog) -> bool:
+    """Return whether the scenario's framework turns packed sequences one after the other; not where none is named."""
+    framework = reader.filled.get("framework")
+    return isinstance(framework, str) and facts.framework(framework).packed_apart
+
+
 def read_graphs(reader: TrainingReader, facts: Catalog) -> str:
     """Return what of a step is captured as CUDA graphs; raises ScenarioError where the framework captures nothing."""
     layers = reader.take("graphs") == LAYERS

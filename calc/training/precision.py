@@ -43,7 +43,7 @@ def read_adapter_type(reader: TrainingReader, scheme: Scheme, method: str) -> Sc
         if "adapter_dtype" in reader.given:
             raise ScenarioError("adapter_dtype", 'is for "lora" and "qlora"')
         return scheme
-    name = reader.option("adapter_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[scheme.adapter])
+    name = reader.choice("adapter_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[scheme.adapter])
     return scheme._replace(adapter=GRADIENT_TYPES[name])
 
 
@@ -56,17 +56,17 @@ def read_gradients(reader: TrainingReader, scheme: Scheme, method: str) -> int:
     divided = reader.given.get("sharding") in ("zero-2", "zero-3", "fsdp")
     if scheme.master and divided and method == "full":
         width = scheme.compute
-    return GRADIENT_TYPES[reader.option("gradient_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[width])]
+    return GRADIENT_TYPES[reader.choice("gradient_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[width])]
 
 
 def read_reduction(reader: TrainingReader, scheme: Scheme, gradient_bytes: int) -> int:
     """Return the bytes of a gradient as ranks exchange it: by default as it waits for the optimizer."""
-    return GRADIENT_TYPES[reader.option("reduce_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[gradient_bytes])]
+    return GRADIENT_TYPES[reader.choice("reduce_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[gradient_bytes])]
 
 
 def read_gathering(reader: TrainingReader, scheme: Scheme) -> int:
     """Return the bytes of a parameter as it is gathered: as it computes, unless FSDP has no precision of its own."""
-    return GRADIENT_TYPES[reader.option("gather_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[scheme.compute])]
+    return GRADIENT_TYPES[reader.choice("gather_dtype", tuple(GRADIENT_TYPES), type_names(scheme)[scheme.compute])]
 
 
 def read_base(reader: TrainingReader, method: str, scheme: Scheme, facts: Catalog) -> tuple[NumberFormat, int | None]:

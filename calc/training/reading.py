@@ -9,17 +9,13 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
 from calc.catalog.support import METHODS
 from calc.errors import ScenarioError, WrongValueError, nearest
-from calc.memory.budget import Layout
 from calc.memory.training.elements import Method
 from calc.memory.training.loss import CHUNKED, COMPILED, FUSED, NARROW, SHIFTED
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.plan import (
     FULL,
-    GRADIENTS,
     HEADS,
     NO_CHECKPOINTS,
-    OPTIMIZER,
-    PARAMETERS,
     PER_OPERATION,
     RING,
     SCORES,
@@ -31,15 +27,14 @@ from calc.memory.training.plan import (
 )
 from calc.memory.training.run import Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
-from calc.planning.layout import check_layout
 from calc.planning.support import Runs, has_stages, what_trains
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import MOST_DEGREE
-from calc.scenario.layout import read_layout
 from calc.scenario.model import ReadModel, read_model
 from calc.scenario.reader import read_price
 from calc.training.adapters import read_adapters
 from calc.training.checks import WHOLE_BITS, check_plan
+from calc.training.devices import expert_shares, read_division, read_network
 from calc.training.fields import (
     ATTENTIONS,
     BITSANDBYTES,
@@ -47,13 +42,11 @@ from calc.training.fields import (
     MOST_BATCH,
     MOST_SEQUENCE,
     OFFLOADS,
-    SHARDING,
     UNKNOWN,
     USUAL,
     TrainingReader,
 )
-from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs
-from calc.training.packing import read_packed, turns_packed_apart
+from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs, turns_packed_apart
 from calc.training.precision import (
     read_adapter_type,
     read_base,
@@ -63,7 +56,7 @@ from calc.training.precision import (
     usual_precision,
 )
 
-LEAST_NETWORK, MOST_NETWORK = 0.01, 100_000  # Gb/s
+PADDED = ("varied_lengths", "padding_mask")  # what says that sequences are padded, and no batch is like another
 
 
 class Asked(NamedTuple):
@@ -84,7 +77,7 @@ class Asked(NamedTuple):
 def read_training(scenario: Mapping[str, object], facts: Catalog) -> Asked:
     """Return a training scenario as a plan. Raises ScenarioError, by field, for what is wrong or cannot be."""
     reader = TrainingReader(scenario)
-    reader.option("workload", ("training",), "training")
+    reader.choice("workload", ("training",), "training")
     model = read_trained(reader, facts)
     follow_framework(reader, facts, model.architecture.family)
     plan = read_plan(reader, model, facts)
@@ -126,9 +119,9 @@ def read_trained(reader: TrainingReader, facts: Catalog) -> ReadModel:
 def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
     """Return what is trained, how, on how many devices, and what is computed and kept on the way."""
     architecture, limit = model.architecture, model.context_tokens
-    name = reader.option("method", METHODS)
+    name = reader.choice("method", METHODS)
     reader.presets["precision"] = usual_precision(reader, facts)
-    scheme = SCHEMES[reader.option("precision", tuple(SCHEMES))]
+    scheme = SCHEMES[reader.choice("precision", tuple(SCHEMES))]
     scheme = read_adapter_type(reader, scheme, name)
     method = read_method(reader, name, scheme, architecture, facts=facts)
     layout, stage_of_zero, shard_ranks = read_division(reader, architecture)
@@ -138,9 +131,11 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
     by_xla = reader.take("compile") == XLA
     compiled = True if by_xla else reader.open_flag("compile", USUAL)
     varied = reader.open_flag("varied_lengths", UNKNOWN)
-    loss = reader.option("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED))
-    attention, mask = reader.option("attention", ATTENTIONS), reader.flag("padding_mask")
-    plan = Plan(
+    loss = reader.choice("cross_entropy", (FULL_LOSS, SHIFTED, NARROW, CHUNKED, COMPILED, FUSED))
+    of_layers = usually_compiled(scheme, layout) if compiled is None else compiled
+    choices = read_choices(reader, architecture, method, scheme, compiled=of_layers, casts_apart=loss == FUSED)
+    checkpointing = reader.choice("checkpointing", (NO_CHECKPOINTS, SELECTIVE, FULL))
+    return Plan(
         architecture=architecture,
         method=method,
         scheme=scheme,
@@ -151,33 +146,21 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         tokens=tokens,
         accumulation=reader.count("gradient_accumulation", most=MOST_BATCH, default=layout.pipeline),
         in_backward=reader.flag("optimizer_in_backward"),
-        checkpointing=reader.option("checkpointing", (NO_CHECKPOINTS, SELECTIVE, FULL)),
-        selective="",
-        choices=Choices(
-            flash=attention != EAGER and keeps_no_scores(architecture, scheme, mask=mask),
-            mask=mask,
-            compiled=usually_compiled(scheme, layout) if compiled is None else compiled,
-            casts_apart=loss == FUSED,
-            unpacks=method.base.bits < WHOLE_BITS,
-            all_gradients=method.all_gradients,
-            gathered=reader.flag("gathered_inputs_kept"),
-            narrow_inputs=reader.flag("narrow_inputs_kept"),
-            weighted_inside=reader.flag("experts_weighted_inside"),
-            weights_kept=reader.flag("gathered_weights_kept"),
-            inputs_kept=name == "qlora" and reader.flag("base_inputs_kept"),
-        ),
+        checkpointing=checkpointing,
+        selective=read_selective(reader, choices) if checkpointing == SELECTIVE else "",
+        choices=choices,
         compile_stated=compiled is not None,
         by_xla=by_xla,
         loss_compiled=compiled is not False,
         cross_entropy=loss,
         keep_logits=reader.flag("keep_logits"),
         offload=read_offload(reader),
-        reduced_last=reader.option("gradient_reduction", ("each", "last")) == "last",
+        reduced_last=reader.choice("gradient_reduction", ("each", "last")) == "last",
         varied_lengths=varied is True,
         stated="framework" in reader.given or (compiled is not None and varied is not None),
         tables_apart=reader.flag("tables_apart"),
         expandable_segments=reader.flag("expandable_segments"),
-        context_exchange=reader.option("context_exchange", (RING, HEADS)),
+        context_exchange=reader.choice("context_exchange", (RING, HEADS)),
         gather_bytes=read_gathering(reader, scheme),
         reduced_bytes=read_reduction(reader, scheme, method.gradient_bytes),
         narrow_gradients=reader.flag("narrow_gradients_kept"),
@@ -187,14 +170,62 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         packed=packed,
         packed_apart=turns_packed_apart(reader, facts),
         tensor_overlap=reader.flag("tensor_overlap"),
-        tiles=attention.removeprefix("flash").removeprefix("-").removesuffix(EAGER),
-        stage_split=reader.option("stage_split", (EVEN, COST)),
+        tiles=str(reader.filled["attention"]).removeprefix("flash").removeprefix("-").removesuffix(EAGER),
+        stage_split=reader.choice("stage_split", (EVEN, COST)),
         virtual_stages=reader.count("virtual_stages", most=MOST_DEGREE),
     )
-    if plan.checkpointing != SELECTIVE:
-        return plan
-    usual = PER_OPERATION if plan.choices.flash else SCORES
-    return plan._replace(selective=reader.option("selective", (PER_OPERATION, SCORES), usual))
+
+
+def read_packed(reader: TrainingReader, architecture: Architecture, tokens: int) -> int:
+    """Return the tokens of the sequences that are packed into one of `tokens`; as many where none are.
+
+    What is packed is not padded, whatever a framework does by default. Raises ScenarioError where a scenario says that
+    it is, for sequences that are longer than what they are packed into, and for a model whose encoder reads each apart.
+    """
+    if reader.given.get("packed_tokens") is None:
+        return tokens
+    if architecture.has_encoder:
+        raise ScenarioError("packed_tokens", "does not apply: what an encoder reads is not packed")
+    packed = reader.count("packed_tokens", most=MOST_SEQUENCE)
+    if packed > tokens:
+        raise ScenarioError("packed_tokens", f"are at most the {tokens:,} of what they are packed into")
+    for name in PADDED:
+        if reader.given.get(name) is True:
+            raise ScenarioError("packed_tokens", f"does not go together with {name}: what is packed is not padded")
+        reader.presets[name] = False
+    return packed
+
+
+def read_choices(
+    reader: TrainingReader,
+    architecture: Architecture,
+    method: Method,
+    scheme: Scheme,
+    *,
+    compiled: bool,
+    casts_apart: bool,
+) -> Choices:
+    """Return how a layer is computed, and what of it is kept."""
+    mask = reader.flag("padding_mask")
+    flash = reader.choice("attention", ATTENTIONS) != EAGER
+    return Choices(
+        flash=flash and keeps_no_scores(architecture, scheme, mask=mask),
+        mask=mask,
+        compiled=compiled,
+        casts_apart=casts_apart,
+        unpacks=method.base.bits < WHOLE_BITS,
+        all_gradients=method.all_gradients,
+        gathered=reader.flag("gathered_inputs_kept"),
+        narrow_inputs=reader.flag("narrow_inputs_kept"),
+        weighted_inside=reader.flag("experts_weighted_inside"),
+        weights_kept=reader.flag("gathered_weights_kept"),
+        inputs_kept=reader.filled["method"] == "qlora" and reader.flag("base_inputs_kept"),
+    )
+
+
+def read_selective(reader: TrainingReader, choices: Choices) -> str:
+    """Return what selective checkpoints compute again: scores where they are kept, else all but the costly products."""
+    return reader.choice("selective", (PER_OPERATION, SCORES), PER_OPERATION if choices.flash else SCORES)
 
 
 def read_method(
@@ -202,7 +233,7 @@ def read_method(
 ) -> Method:
     """Return what is trained and by what: the whole model or adapters beside a base, and the optimizer."""
     gradient_bytes = read_gradients(reader, scheme, name)
-    optimizer = OPTIMIZERS[reader.option("optimizer", tuple(OPTIMIZERS))]
+    optimizer = OPTIMIZERS[reader.choice("optimizer", tuple(OPTIMIZERS))]
     adapters = read_adapters(reader, name, architecture)
     if adapters is not None:
         adapters = adapters._replace(joined=on_megatron_core(reader, facts))
@@ -219,54 +250,6 @@ def read_method(
         rest_bytes=4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
         experts_left=not reader.flag("experts_quantized") and base.id in BITSANDBYTES,
     )
-
-
-def read_network(reader: TrainingReader) -> float | None:
-    """Return a device's share of the network between machines in bytes a second, None where nothing is said."""
-    value = reader.given.get("network_gbit_per_s")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST_NETWORK <= value <= MOST_NETWORK:
-        message = f"must be a device's share in Gb/s, from {LEAST_NETWORK:g} to {MOST_NETWORK:,}, not {value!r:.60}"
-        raise WrongValueError("network_gbit_per_s", message)
-    reader.filled["network_gbit_per_s"] = value
-    return value * 1e9 / 8
-
-
-def expert_shares(layout: Layout, stage_of_zero: int) -> tuple[int, int, int]:
-    """Return how many times fewer ranks share what an expert has than share the rest: those taken for expert ranks.
-
-    Expert ranks beyond the tensor-parallel ones are data-parallel ranks that hold other experts.
-    """
-    fewer = max(1, layout.expert // layout.tensor)
-    states, gradients, weights = (fewer if stage_of_zero >= what else 1 for what in (OPTIMIZER, GRADIENTS, PARAMETERS))
-    return states, gradients, weights
-
-
-def read_division(reader: TrainingReader, architecture: Architecture) -> tuple[Layout, int, int]:
-    """Return the layout, what sharding divides, and how many ranks share a copy. Devices are data ranks by default."""
-    layout, devices = read_layout(reader)
-    if layout is None:
-        layout = Layout(data=devices or 1)
-    check_layout(architecture, layout)
-    if architecture.layer_count % layout.pipeline and layout.pipeline > architecture.layer_count:
-        raise ScenarioError("parallelism.pipeline", f"must not be more than the {architecture.layer_count} layers")
-    for name in ("parallelism", "accelerators"):
-        if name not in reader.given:
-            reader.defaults.append(name)
-    reader.filled["accelerators"], reader.filled["parallelism"] = layout.devices, layout._asdict()
-    stage = SHARDING[reader.option("sharding", tuple(SHARDING))]
-    if reader.filled["sharding"] == "fsdp":
-        reader.filled["sharding"] = "zero-3"
-    ranks = layout.data * layout.context
-    shards = ranks if stage else 1
-    if "shard_ranks" in reader.given:
-        shards = reader.count("shard_ranks", most=MOST_DEGREE)
-        if not stage:
-            raise ScenarioError("shard_ranks", "needs sharding: it says how many ranks share one copy")
-        if ranks % shards:
-            raise ScenarioError("shard_ranks", f"must divide the {ranks} data × context ranks, not be {shards}")
-    return layout, stage, shards
 
 
 def read_offload(reader: TrainingReader) -> tuple[str, ...]:

@@ -36,10 +36,8 @@ def check_whole(facts: Catalog, models: Sequence[str] | None = None) -> None:
     wrong = wrong_models(facts) if models is None else models
     try:
         files = list(wrong_files())
-    except ScenarioError:  # they are made of rows whose model is wrong, which is said already
-        if not wrong:
-            raise
-        files = []
+    except ValueError as error:  # of rows that have changed, or whose model is wrong, which is said already
+        files = [] if wrong else [str(error)]
     if problems := [*wrong, *files, *wrong_laws(facts)]:
         raise CatalogError(problems)
 
@@ -76,7 +74,7 @@ def wrong_counts(facts: Catalog) -> Iterator[str]:
 
 
 def wrong_files() -> Iterator[str]:
-    """Yield the files that are written from rows, and are not what the rows give."""
+    """Yield the files that are written from rows, and are not what the rows give; raises ValueError for wrong rows."""
     for path, written in ((RANGES, written_ranges), (MEASURED, written_measured)):
         if path.read_text(encoding="utf-8") != written():
             yield f"{path.name}: is not what its rows give: run python -m calc.validation.ranges"

@@ -96,7 +96,6 @@ def test_more_tokens_never_cache_less(architecture: Architecture | None, prompt:
             tokens=read + written,
             prompt_tokens=read,
             tensor_parallel=1,
-            context_parallel=1,
             key_format=BF16,
             value_format=BF16,
         )

@@ -7,7 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from calc.catalog import snapshot
+from calc.catalog.carried import carried
+from calc.catalog.checking.checked import checked_tables
 from macros.runtime import BEST, CATALOG
 
 ROOT = Path(__file__).parent.parent.parent
@@ -89,5 +90,5 @@ def make_wheel(folder: Path) -> Path:
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-        archive.writestr(CATALOG, snapshot())
+        archive.writestr(CATALOG, carried(checked_tables()))
     return wheel

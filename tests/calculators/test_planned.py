@@ -197,7 +197,7 @@ def test_points_stand_where_their_figures_are() -> None:
         Point(cost=10, speed=100, name="<B>", address="b/", best=True),
         Point(cost=10, speed=10, name="C", address="c/", best=False),
     ]
-    html = scatter_html(points, "Cost", "Speed")
+    html = scatter_html(points, "Cost")
     assert html.count("<circle") == 3 and html.count('class="scatter-best"') == 2
     assert "&lt;B&gt;" in html and "<B>" not in html
 

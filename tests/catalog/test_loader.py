@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from calc.catalog import Catalog, catalog, snapshot
+from calc.catalog import Catalog, catalog
 from calc.catalog.carried import (
     FACT,
     LEFT_BEHIND,
@@ -17,6 +17,7 @@ from calc.catalog.carried import (
     READ_LATE,
     SOURCED_FACTS,
     KeptTables,
+    carried,
     carried_entry,
     finetunes,
     restored,
@@ -269,9 +270,14 @@ def bare(price: Price) -> Price:
     return price._replace(id="", note="")
 
 
-def test_the_snapshot_is_the_catalogue() -> None:
+@pytest.fixture(scope="module")
+def packed() -> bytes:
+    """The catalogue as a built copy of the package carries it."""
+    return carried(checked_tables())
+
+
+def test_a_built_copy_has_the_catalogue(packed: bytes) -> None:
     """What the browser reads is what the maintainer wrote, but for what pages alone show."""
-    packed = snapshot()
     again, known = built_catalog(packed), catalog()
     assert again.version == known.version
     for device in known.accelerators():
@@ -307,12 +313,11 @@ def test_the_snapshot_is_the_catalogue() -> None:
         assert (again.read_model_name(name), again.copied(name)) == (known.read_model_name(name), known.copied(name))
     for name in ("RTX 3060", "NVIDIA H100 80GB HBM3", "A100"):
         assert again.reading(name) == known.reading(name)
-    assert len(packed) < 1_320_000  # some 900 models, 288 devices, 415 prices; what is sent has its own limit
 
 
-def test_a_built_copy_reads_a_table_when_it_is_asked_for() -> None:
+def test_a_built_copy_reads_a_table_when_it_is_asked_for(packed: bytes) -> None:
     """A model is found by its id from the table of models alone; its config alone is read, and a device's facts."""
-    tables = KeptTables(snapshot())
+    tables = KeptTables(packed)
     again = Catalog(tables, tables.version)
     assert again.kinds() == [kind for kind in catalog().kinds() if kind not in NOT_CARRIED]
     assert again.model("llama-3.1-8b").config == catalog().model("llama-3.1-8b").config
@@ -324,19 +329,19 @@ def test_a_built_copy_reads_a_table_when_it_is_asked_for() -> None:
         tables["claims"]
 
 
-def test_finetunes_are_read_where_nothing_else_knows_a_name() -> None:
+def test_finetunes_are_read_where_nothing_else_knows_a_name(packed: bytes) -> None:
     """A built copy finds every model by the same names; the names that it knows without finetunes mean the same."""
     read: list[int] = []
 
     def late() -> dict[str, dict[str, object]]:
         read.append(1)
-        text = finetunes(read_tables())
+        text = finetunes(checked_tables())
         assert '"source":' not in text and '"checked":' not in text
         found: dict[str, dict[str, object]] = json.loads(text)
         return found
 
     known = catalog()
-    again = built_catalog(snapshot(), late)
+    again = built_catalog(packed, late)
     for name in ("llama-3.1-8b", "someone/Qwen3-8B-AWQ", "llama 3.3 70b"):
         assert again.model(name).id == known.model(name).id
     assert not read
@@ -355,7 +360,7 @@ def test_finetunes_are_read_where_nothing_else_knows_a_name() -> None:
 
 def test_every_kind_says_what_the_browser_leaves_behind() -> None:
     """What an entry leaves behind has something in its place, and everything else is carried as it was."""
-    for kind, table in read_tables().items():
+    for kind, table in checked_tables().items():
         for entry in table.values():
             again, left = restored(kind, carried_entry(kind, entry)), LEFT_BEHIND.get(kind, {})
             for name, value in entry.items():
@@ -379,13 +384,11 @@ def test_makers_names_do_not_count() -> None:
     assert fold("RTX 3080") != fold("RTX 3080 Ti")
 
 
-def test_the_catalogue_loads_quickly() -> None:
-    """A safeguard, not a benchmark: the best of three is within some times what was measured: built, kept, edited."""
-    checked_tables()
-    built = snapshot()
-    assert min(timed(lambda: list(built_catalog(built).models())) for _ in range(3)) < 0.08
-    assert min(timed(checked_tables) for _ in range(3)) < 0.2
-    assert min(timed(read_tables) for _ in range(3)) < 2
+def test_the_catalogue_loads_quickly(packed: bytes) -> None:
+    """A safeguard, not a benchmark: one of three is within some times what was measured: built, kept, edited."""
+    assert any(timed(lambda: list(built_catalog(packed).models())) < 0.08 for _ in range(3))
+    assert any(timed(checked_tables) < 0.2 for _ in range(3))
+    assert any(timed(read_tables) < 2 for _ in range(3))
 
 
 def timed(load: Callable[[], object]) -> float:

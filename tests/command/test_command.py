@@ -1,7 +1,9 @@
 """The command line answers what the functions answer, and its exit status says how it went."""
 
+import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -30,6 +32,17 @@ def reported(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
     """Return the exit status of a command line and its JSON."""
     status, out = said(capsys, *arguments, "--json")
     return status, json.loads(out)
+
+
+PAGE = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^(?:echo '(.*)' \| )?calc (.*?)(?: \| jq .*)?$", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("piped", "line"), SHOWN, ids=[line for _, line in SHOWN])
+def test_the_page_s_commands_work(piped: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command that the page shows is answered as it stands there."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(piped))
+    assert main(shlex.split(line)) in (0, 1)
 
 
 def test_fit_is_the_report(capsys: pytest.CaptureFixture[str]) -> None:

@@ -541,7 +541,7 @@ def pooled(pool: int | None, limit: int | None, fixed: int, *, cache: int = 200,
         Amount("kv_cache", "KV cache", cache, ALLOCATED),
         Amount("recurrent_state", "Recurrent state", state, ALLOCATED),
     ]
-    return with_pool(found, amounts, pool=pool, limit=limit, fixed=fixed, formula="f", template="{} {} {}")
+    return with_pool(found, amounts, pool=pool, limit=limit, fixed=fixed, formula="f")
 
 
 def test_a_pool_with_room() -> None:
@@ -550,7 +550,14 @@ def test_a_pool_with_room() -> None:
     assert (found.capacity, found.limit, found.needed, found.pool) == (1000, 900, 630, 500)
     assert found.amounts[3:] == (
         Amount(
-            "kv_pool_free", "Cache set aside, not in use", 270, ALLOCATED, "f", "{} {} {}", (900, 400, 230), "engine"
+            id="kv_pool_free",
+            label="Cache set aside, not in use",
+            bytes=270,
+            scope=ALLOCATED,
+            formula="f",
+            template="max({} − {} − {}, 0)",
+            numbers=(900, 400, 230),
+            source="engine",
         ),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from calc.catalog import Catalog, catalog
-from calc.errors import CatalogError
+from calc.errors import CatalogError, ScenarioError
 from calc.performance.kernels import Kernels
 from calc.validation import soundness
 from calc.validation.soundness import check_whole, published_counts, wrong_counts, wrong_files, wrong_laws
@@ -52,6 +52,22 @@ def test_a_written_file_is_what_its_rows_give(name: str, tmp_path: Path, monkeyp
     changed.write_text(path.read_text(encoding="utf-8").replace("2", "3", 1), encoding="utf-8")
     monkeypatch.setattr(soundness, name, changed)
     assert list(wrong_files()) == [f"{path.name}: is not what its rows give: run python -m calc.validation.ranges"]
+
+
+@pytest.mark.parametrize("error", [ValueError("these are other rows"), ScenarioError("model", "is not known")])
+def test_rows_that_give_nothing_are_named_where_models_are_right(
+    error: ValueError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that were changed, or of a model that there is not; what comes of a wrong model is not said beside it."""
+
+    def written() -> str:
+        raise error
+
+    monkeypatch.setattr(soundness, "written_ranges", written)
+    for wrong, said in (([], str(error)), (["models: it is wrong"], "models: it is wrong")):
+        with pytest.raises(CatalogError) as caught:
+            check_whole(catalog(), wrong)
+        assert caught.value.problems == [said]
 
 
 @pytest.mark.parametrize("factor", [1.8, 1 / 1.8])

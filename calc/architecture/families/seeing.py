@@ -30,11 +30,11 @@ GLM_OCR = {
 }
 
 
-def glm_page_tower(config: Config, width: int | None = None) -> Tensors:
+def glm_page_tower(config: Config) -> Tensors:
     """Return the tower of GLM OCR and GLM 5.3 Flash: RMS norms, gated MLPs with biases, a merger as in GLM 4.1V."""
     config = config.completed(GLM_OCR)
     hidden, outputs = config.hidden(), config.integer("out_hidden_size")
-    width = config.integer("projection_intermediate_size", default=width or 3 * outputs)
+    width = config.integer("projection_intermediate_size", default=3 * outputs)
     merge = config.integer("spatial_merge_size", most=64)
     heads = config.integer("num_heads", most=2**20)
     tensors = patches(config, bias=True, frames=config.integer("temporal_patch_size", most=64))

@@ -57,11 +57,11 @@ def translator(
     )
 
 
-def heads_over(config: Config, hidden: int, name: str) -> Attention:
+def heads_over(config: Config, hidden: int) -> Attention:
     """Return attention whose heads share the hidden size evenly."""
-    heads = config.integer(name, most=2**20)
+    heads = config.integer("encoder_attention_heads", most=2**20)
     if hidden % heads:
-        raise config.error(name, f"must divide the hidden size {hidden}, not be {heads}")
+        raise config.error("encoder_attention_heads", f"must divide the hidden size {hidden}, not be {heads}")
     return Attention(heads, heads, hidden // heads, rotary=False, wide_softmax=False)
 
 
@@ -99,7 +99,7 @@ def bart_like(
     where its waves are computed and stored, too, and not where they are only computed.
     """
     hidden, activation = config.hidden("d_model"), config.text("activation_function", "gelu")
-    attention = heads_over(config, hidden, "encoder_attention_heads")
+    attention = heads_over(config, hidden)
     classes = classes_of(config, 3)
     last: Tensors = ()
     if classes:
@@ -252,7 +252,7 @@ WHISPER = {
 def whisper(config: Config) -> Architecture:
     """Whisper (arXiv:2212.04356): two convolutions, an encoder of 30 s of sound, and a decoder; keys have no bias."""
     hidden, activation = config.hidden("d_model"), config.text("activation_function", "gelu")
-    attention = heads_over(config, hidden, "encoder_attention_heads")
+    attention = heads_over(config, hidden)
     mixer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True)
     sound, words = config.integer("max_source_positions"), config.integer("max_target_positions")
     bins = config.integer("num_mel_bins", most=2**16)

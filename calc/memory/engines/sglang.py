@@ -42,7 +42,6 @@ def sglang(case: Case) -> Runtime:
         limit=limit,
         fixed=fixed,
         formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
-        template="max({} − {} − {}, 0)",
         room=max(parted_pool(case, amounts), windowed_pool(case)),
     )
 

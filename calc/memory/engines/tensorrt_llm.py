@@ -27,5 +27,4 @@ def tensorrt_llm(case: Case) -> Runtime:
         limit=limit,
         fixed=fixed,
         formula=r"\max(M_{\text{fixed}} + f \cdot M_{\text{free}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
-        template="max({} − {} − {}, 0)",
     )

@@ -46,7 +46,6 @@ def vllm(case: Case) -> Runtime:
         limit=found.limit,
         fixed=found.fixed,
         formula=r"\max(f \cdot M_{\text{device}} - M_{\text{fixed}} - M_{\text{cache}}, 0)",
-        template="max({} − {} − {}, 0)",
         room=max(found.sequences * state_block(case), found.reading),
         sequences=found.sequences,
     )
