@@ -22,6 +22,7 @@ LABELS = {
     "other_accelerator": "And",
     "other_accelerators": "How many of these",
     "vendor": "Maker",
+    "not_vendor": "Not of",
     "weights": "Format",
     "kv_cache": "Cache",
     "context_tokens": "Context",
