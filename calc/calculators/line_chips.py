@@ -19,6 +19,7 @@ LABELS = {
     "models": "Models",
     "accelerator": "GPU",
     "accelerators": "How many",
+    "servers": "Most servers",
     "other_accelerator": "And",
     "other_accelerators": "How many of these",
     "vendor": "Maker",

@@ -4,10 +4,12 @@ from math import ceil
 
 from calc.lines.asking import MONEY, TIMES, TRAINED
 from calc.lines.chips import Chip
+from calc.lines.device_names import NUMBERS
 from calc.lines.layout import DEGREES, take_layout, take_link
 from calc.lines.makers import take_makers
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Reader
+from calc.lines.wording import MOST_OF
 from calc.planning.usual_engine import format_within
 from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
@@ -54,6 +56,7 @@ def take(reader: Reader, kind: str | None) -> None:
     take_link(reader, kind)
     take_makers(reader, kind)
     take_part_of_people(reader)
+    take_most(reader, kind)
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
         if value == "qlora" and amount.field == "bits":  # a LoRA of four bits
@@ -91,6 +94,18 @@ def share_context(reader: Reader) -> None:
             reader.amounts[place] = amount._replace(value=whole // slots.value)
         elif amount is slots:
             reader.amounts[place] = amount._replace(field="sequences")
+
+
+def take_most(reader: Reader, kind: str | None) -> None:
+    """Take how many cards there may be, or servers, where a line looks for them: one card, 4 servers max."""
+    if kind != "hardware" or reader.value("accelerator"):
+        return
+    for field, words in MOST_OF.items():
+        if (match := next(reader.line.found(words), None)) and reader.value(field) is None:
+            number = next(group for group in match.groups() if group)
+            reader.line.claim(*match.span())
+            value = int(number) if number.isdigit() else NUMBERS[number]
+            reader.chips.append(Chip(*match.span(), field=field, value=value))
 
 
 def take_part_of_people(reader: Reader) -> None:

@@ -14,7 +14,7 @@ from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.lines.speeds import THROUGHPUT
 from calc.lines.training import finished, trainable, trained
-from calc.lines.wording import BEST, CARDS, PURPOSE
+from calc.lines.wording import BEST, CARDS, FASTEST, PURPOSE
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
@@ -135,10 +135,11 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     need = {name: reader.value(field) for name, field in fields.items()}
     question["need"] = wanted = {name: value for name, value in need.items() if value is not None}
     if kind == "hardware":
-        kept = of_makers(reader, limits(reader))
+        most = {"devices": reader.count("accelerators"), "servers": reader.count("servers")}
+        kept = of_makers(reader, limits(reader)) | {name: number for name, number in most.items() if number}
         if device := reader.value("accelerator"):  # of which a load needs so many
             question["rank_by"], kept = "devices", {"accelerators": [device], "devices": MOST_DEVICES}
-        elif "model" in question and reader.value("price") and BEST.search(reader.line.small):
+        elif "model" in question and (BEST if reader.value("price") else FASTEST).search(reader.line.small):
             question["rank_by"] = "speed"
         if "model" not in question:
             question["models"] = "any"

@@ -484,6 +484,18 @@ def test_makers_are_wanted_or_not() -> None:
     assert read("70b q4 on a 3090, not amd")["unread"]
 
 
+def test_how_many_there_may_be_of_what_is_looked_for() -> None:
+    """Cards, or servers; of cards that are named it is how many there are. The fastest is not the cheapest."""
+    limits = {
+        line: read(line)["question"]["limits"] for line in ("single gpu for 70b q4", "70b, 9 users, max 2 servers")
+    }
+    assert [limit.get("devices") for limit in limits.values()] == [1, None]
+    assert [limit.get("servers") for limit in limits.values()] == [None, 2]
+    assert read("a second card for 70b q4, which")["question"]["limits"] == {}
+    ranks = [read(f"{word} hardware for qwen3 235b")["question"].get("rank_by") for word in ("fastest", "best")]
+    assert ranks == ["speed", None]
+
+
 def test_a_part_of_people_is_there_at_a_time() -> None:
     """Of 800 employees of whom 5 % are active forty are served; without people the share is left over."""
     assert read("800 employees, 5% active at once, gpt-oss-120b")["question"]["need"]["users"] == 40
