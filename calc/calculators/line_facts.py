@@ -1,5 +1,6 @@
 """Answers to a question in one line from facts alone: what devices draw and cost, and which cards there are."""
 
+from collections.abc import Collection
 from typing import Any
 
 from calc.calculators.cost import CALCULATOR as COST
@@ -8,7 +9,9 @@ from calc.calculators.line_link import every_field, link_to
 from calc.calculators.rendering import verdict_html
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
+from calc.catalog.choices import VENDORS
 from calc.catalog.records import Accelerator, Price
+from calc.lines.makers import vendors
 from calc.lines.own_device import NEAR
 from calc.lines.wording import BEST, RENT_OR_BUY
 from calc.planning.cost import newest_electricity, purchase_today, rents
@@ -98,10 +101,10 @@ def unknown(sentence: str) -> Answer:
     return verdict_html(None, "No answer:", sentence), sentence
 
 
-def sold(*, memory: float = 0, price: float | None = None) -> list[Card]:
+def sold(*, memory: float = 0, price: float | None = None, makers: Collection[str] = VENDORS) -> list[Card]:
     """Return the cards that one can buy, the cheapest first, with so much memory (bytes) and for so many dollars."""
     found = []
-    for device in catalog().accelerators():
+    for device in (device for device in catalog().accelerators() if device.vendor in makers):
         asked = purchase_today(catalog(), device) if device.segment in OF_CARDS and is_card(device) else None
         if asked is None or (price is not None and asked.each > price):
             continue
@@ -110,9 +113,10 @@ def sold(*, memory: float = 0, price: float | None = None) -> list[Card]:
     return sorted(found, key=lambda card: card[1].each)
 
 
-def unpriced(memory: float) -> str:
+def unpriced(memory: float, makers: Collection[str]) -> str:
     """Return which cards with just so much memory (bytes) are sold for a price that nobody knows, in a sentence."""
-    every = (device for device in catalog().accelerators() if device.segment in OF_CARDS and is_card(device))
+    offered = (device for device in catalog().accelerators() if device.vendor in makers)
+    every = (device for device in offered if device.segment in OF_CARDS and is_card(device))
     sized = (device for device in every if abs((device.quantity("memory") or 0) / memory - 1) < NEAR)
     named = [one.name for one in sized if one.availability == SOLD and purchase_today(catalog(), one) is None]
     return f"It knows none of {', '.join(named)}, which have {memory / GIB:g} GiB." if named else ""
@@ -153,14 +157,15 @@ def fastest(price: float) -> str:
 def cards(reading: Any) -> Answer:
     """Return the cards with a memory that a line asks for, the cheapest first, or the fastest for the best."""
     said = said_in(reading)
-    found = sold(memory=said["card_memory"] * GIB, price=said.get("price"))
+    makers = vendors((chip["field"], chip["value"]) for chip in reading["chips"]) or VENDORS
+    found = sold(memory=said["card_memory"] * GIB, price=said.get("price"), makers=makers)
     size = f"{said['card_memory']} GiB or more"
     if not found:
         return unknown(f"The catalogue has no card of {size} that is sold for so much.")
     best = BEST.search(reading["line"].lower())
     ranked = sorted(found, key=bandwidth, reverse=True) if best else found
     kind = "fastest" if best else "cheapest"
-    left_out = unpriced(said["card_memory"] * GIB)
+    left_out = unpriced(said["card_memory"] * GIB, makers)
     known = " that the guide knows a price of" if left_out else ""
     first = " ".join(filter(None, (f"The {kind} card with {size}{known} is {named(ranked[0])}.", left_out)))
     caption = f"Cards with {size}, the {kind} first"

@@ -32,6 +32,7 @@ from calc.calculators.rendering import verdict_html, warnings_html
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
+from calc.lines.reading import READ_PER_S
 from calc.lines.settling import settled_question
 from calc.lines.wording import BEST, CARDS, FOR_MEMORY, PURPOSE
 from calc.planner.answer import answering as planning
@@ -139,8 +140,16 @@ def models(found: Any, note: str) -> tuple[str, str]:
     caption = "What runs, the largest first: models of the last two years"
     shown = option_table(listed, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     right, headline, fast = found_first(first, headline, fast)
-    fast = f"{fast} {note}".strip()
+    fast = " ".join(filter(None, (fast, as_one_reads(listed), note)))
     return verdict_html(right, headline, fast) + shown, f"{headline} {fast} {len(listed)} are listed."
+
+
+def as_one_reads(listed: Any) -> str:
+    """Return the largest of those listed that writes as fast as one reads, in a sentence, where the first does not."""
+    quick = next((option for option in listed if (rate(option) or 0) >= READ_PER_S), None)
+    if quick is None or quick is listed[0] or rate(listed[0]) is None:
+        return ""
+    return f"The largest that writes as fast as one reads is {model_name(quick['scenario'])}, {each_answer(quick)}."
 
 
 def best_card(question: Any, line: str) -> str:

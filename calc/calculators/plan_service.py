@@ -21,6 +21,7 @@ from calc.calculators.planned import (
     dollars,
     limited,
     maker,
+    most_servers,
     options_of,
     other_device,
     paid,
@@ -101,6 +102,7 @@ INPUTS = (
     other_device("Which GPUs"),
     segment("Which GPUs"),
     maker("Which GPUs"),
+    most_servers("Which GPUs"),
     shown_count("Which GPUs"),
     pay("Money"),
     dollars("price_per_month", "Rent of a month at most", "Money"),
@@ -122,7 +124,7 @@ PRESETS = (
 def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks."""
     need = taken_out(read, HABITS)
-    limits = limited(read, ("vendor", "segment", "price_per_month", "pay"))
+    limits = limited(read, ("vendor", "segment", "servers", "price_per_month", "pay"))
     read.setdefault("weights", "any")
     return {"want": "hardware", "need": need, "limits": limits, **read}
 

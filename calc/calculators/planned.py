@@ -5,7 +5,7 @@ from typing import Any
 
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
-from calc.calculators.inputs import Amount, Choice, Number, Report
+from calc.calculators.inputs import Amount, Choice, Number, Report, whole_if
 from calc.calculators.options import NOT_KNOWN, address, amount, devices, fleet, nearest_miss
 from calc.calculators.rendering import Verdict, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
@@ -13,6 +13,7 @@ from calc.catalog import catalog
 from calc.catalog.choices import VENDORS
 from calc.estimate import estimate
 from calc.planner.answer import answering
+from calc.planner.question import MOST_DEVICES
 from calc.planner.steps import Steps, finished
 from calc.units import show_count
 
@@ -70,6 +71,12 @@ def most_devices(topic: str, many: str = "8") -> Number:
     return Number("devices", "Most GPUs", help_, many, least=1, most=64, topic=topic)
 
 
+def most_servers(topic: str) -> Amount:
+    """Return the input of how many servers may share a load."""
+    help_ = "Each is a computer of its own; empty for as many as it takes."
+    return Amount("servers", "Most servers", help_, "", least=1, most=MOST_DEVICES, topic=topic)
+
+
 def shown_count(topic: str, many: str = "10") -> Number:
     """Return the input of how many options are listed."""
     return Number("count", "Show", "Options, best first.", many, least=1, most=100, topic=topic)
@@ -92,6 +99,8 @@ def limited(read: dict[str, object], names: Sequence[str]) -> dict[str, object]:
     for name in ("vendor", "segment"):
         if name in limits:
             limits[f"{name}s"] = [limits.pop(name)]
+    if "servers" in limits:
+        limits["servers"] = whole_if(limits["servers"])
     if pay := limits.pop("pay", None):
         limits[str(pay)] = True
     return limits

@@ -23,6 +23,7 @@ from calc.calculators.planned import (
     limited,
     maker,
     most_devices,
+    most_servers,
     options_of,
     other_device,
     paid,
@@ -59,6 +60,7 @@ INPUTS = (
     Choice("rank_by", "Best first by", "What is not known comes last.", "cost", options=RANKS),
     other_device(),
     most_devices("Which GPUs"),
+    most_servers("Which GPUs"),
     segment("Which GPUs"),
     maker("Which GPUs"),
     shown_count("Which GPUs", "15"),
@@ -90,7 +92,7 @@ PRESETS = (
 def question(read: dict[str, object]) -> dict[str, object]:
     """Return the question that a form asks."""
     need = taken_out(read, ("users", "tokens_per_s_each"))
-    limits = limited(read, ("devices", "vendor", "segment", "price", "price_per_month", "power_w", "pay"))
+    limits = limited(read, ("devices", "servers", "vendor", "segment", "price", "price_per_month", "power_w", "pay"))
     read.setdefault("weights", "any")
     return {"want": "hardware", "need": need, "limits": limits, **read}
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from calc.catalog.carried import READ_LATE
-from calc.catalog.entries import lookup_names
+from calc.catalog.entries import lookup_names, said_otherwise
 
 WORD = re.compile(
     r"\d+x\d+(?:\.\d+)?[bm]?|(?:(?<![a-z])|(?<=\db))a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![b-z]|a(?!\d))|[a-z]+|\d+(?:\.\d+)?"
@@ -144,13 +144,27 @@ class ModelNames:
         assert isinstance(count, int)
         return count
 
+    def called(self, entry_id: str, name: str) -> str:
+        """Return the variant of an entry that one of its aliases means, empty where it means the entry itself."""
+        return self.variant(entry_id, words_of(name), whole=False)
+
     def variant(self, entry_id: str, asked: frozenset[str], whole: bool) -> str:
-        """Return the variant of an entry whose name has all the words, where no other name of the entry has them."""
-        variants = self.entries[entry_id].get("variants", ())
-        assert isinstance(variants, Collection)
-        names = {name: [words_of(name)] for name in lookup_names(entry_id, self.entries[entry_id])}
+        """Return the variant of an entry whose name has all the words, where the entry itself is not called so.
+
+        What is named after a variant has its words, and so may an alias, where all variants with them are alike: Qwen3
+        30B A3B 2507.
+        """
+        entry = self.entries[entry_id]
+        variants, aliases = entry.get("variants") or {}, entry.get("aliases") or ()
+        assert isinstance(variants, Mapping) and isinstance(aliases, Collection)
+        names = {name: [words_of(name)] for name in lookup_names(entry_id, entry)}
         having = matching(asked, names, whole)
-        return having[0] if all(name in variants for name in having) else ""
+        found = [name for name in having if name in variants]
+        others = [words_of(name) for name in having if name not in variants and name not in aliases]
+        after = all(any(words_of(one) < words for one in found) for words in others)
+        alike = all(said_otherwise(variants[one]) == said_otherwise(variants[found[0]]) for one in found)
+        called = any(name in aliases for name in having)
+        return found[0] if found and after and (alike or not called) else ""
 
     def later(self, entry_id: str, asked: frozenset[str]) -> bool:
         """Return whether a name says of a model what it is called itself, but for the version: Qwen4 is no Qwen3."""

@@ -208,7 +208,8 @@ class Names:
         folded = fold(name)  # of the repository, or of an alias that is spelled as it
         if folded == fold(listed):  # the id, however it is spelled
             return ""
-        return next((known for known in variants if folded in (fold(known), fold(known.rpartition("/")[2]))), "")
+        exact = (known for known in variants if folded in (fold(known), fold(known.rpartition("/")[2])))
+        return next(exact, "") or ("" if "/" in name else self.model_names.called(listed, name))
 
     @cached_property
     def model_names(self) -> "ModelNames":

@@ -43,6 +43,14 @@ class Chips:
         """Return what the line gives a field, None for nothing."""
         return next((chip.value for chip in self.chips if chip.field == field), None)
 
+    def values(self, field: str) -> list[object]:
+        """Return all that the line gives a field, in the order in which it was understood."""
+        return [chip.value for chip in self.chips if chip.field == field]
+
+    def fields(self) -> list[tuple[str, object]]:
+        """Return every field that the line gives, with its value."""
+        return [(chip.field, chip.value) for chip in self.chips]
+
     def said(self, fields: tuple[str, ...]) -> dict[str, object]:
         """Return the fields of these names that the line gives."""
         return {name: value for name in fields if (value := self.value(name)) is not None}

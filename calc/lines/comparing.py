@@ -1,7 +1,7 @@
 """A line that asks for this or that, a vs b: the lines that it means one by one, and their readings side by side."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from calc.catalog.model_names import SIZE
@@ -61,8 +61,16 @@ def read_line(text: object) -> Reading:
     long a one.
     """
     whole = read_single(text)
-    lines = sides(str(text))
-    return beside(str(text), [read_single(line) for line in lines]) if 1 < len(lines) <= MOST else whole
+    readings = distinct(map(read_single, sides(str(text))))
+    return beside(str(text), readings) if 1 < len(readings) <= MOST else whole
+
+
+def distinct(readings: Iterable[Reading]) -> list[Reading]:
+    """Return readings without those that give the same fields as one before: of a name a word may be left out."""
+    found: dict[str, Reading] = {}
+    for reading in readings:
+        found.setdefault(str([(chip["field"], chip["value"]) for chip in reading["chips"]]), reading)
+    return list(found.values())
 
 
 def beside(text: str, readings: list[Reading]) -> Reading:

@@ -1,10 +1,15 @@
 """What a line says as fields of its question: an amount means another field where a model is trained."""
 
+from math import ceil
+
 from calc.lines.asking import MONEY, TIMES, TRAINED
 from calc.lines.chips import Chip
+from calc.lines.device_names import NUMBERS
 from calc.lines.layout import DEGREES, take_layout, take_link
+from calc.lines.makers import take_makers
 from calc.lines.quantities import Quantity
 from calc.lines.reader import Reader
+from calc.lines.wording import MOST_OF
 from calc.planning.usual_engine import format_within
 from calc.scenario.fields import HOST_ENGINE
 from calc.scenario.model import known_architecture
@@ -26,7 +31,7 @@ TAKEN_BY = (
         "hours_a_day": ("hardware", "power"),
     }
     | {"requests_per_s": ("hardware", "speed")}
-    | {"days": ("deadline",), "buys": ("hardware",), "supply_w": ("power",), "several": ()}
+    | {"days": ("deadline",), "buys": ("hardware",), "supply_w": ("power",), "several": (), "part_active": ()}
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
     | {
         "offload": ("training", "trained_on", "duration", "longest"),
@@ -49,6 +54,9 @@ def take(reader: Reader, kind: str | None) -> None:
     take_whole_context(reader)
     take_layout(reader, kind)
     take_link(reader, kind)
+    take_makers(reader, kind)
+    take_part_of_people(reader)
+    take_most(reader, kind)
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
         if value == "qlora" and amount.field == "bits":  # a LoRA of four bits
@@ -86,6 +94,29 @@ def share_context(reader: Reader) -> None:
             reader.amounts[place] = amount._replace(value=whole // slots.value)
         elif amount is slots:
             reader.amounts[place] = amount._replace(field="sequences")
+
+
+def take_most(reader: Reader, kind: str | None) -> None:
+    """Take how many cards there may be, or servers, where a line looks for them: one card, 4 servers max."""
+    if kind != "hardware" or reader.value("accelerator"):
+        return
+    for field, words in MOST_OF.items():
+        if (match := next(reader.line.found(words), None)) and reader.value(field) is None:
+            number = next(group for group in match.groups() if group)
+            reader.line.claim(*match.span())
+            value = int(number) if number.isdigit() else NUMBERS[number]
+            reader.chips.append(Chip(*match.span(), field=field, value=value))
+
+
+def take_part_of_people(reader: Reader) -> None:
+    """Take as many people as are there at a time, where a line says which part of them: 800 employees, 5 % active."""
+    part = next((amount for amount in reader.amounts if amount.field == "part_active"), None)
+    people = next((amount for amount in reader.amounts if amount.field == "sequences"), None)
+    if part is None or people is None:
+        return
+    assert isinstance(part.value, float) and isinstance(people.value, int)
+    reader.amounts.remove(part)
+    reader.amounts[reader.amounts.index(people)] = people._replace(value=max(ceil(people.value * part.value), 1))
 
 
 def take_whole_context(reader: Reader) -> None:
@@ -133,7 +164,7 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
         return None, None
     if field == "of":
         return (None if kind in ("limit", "longest") else ""), None
-    if field == "owns":  # which changes what is looked for, and nothing of what is there
+    if field in ("owns", "buys"):  # which changes what is looked for, and nothing of what is there
         return (field if kind == "hardware" and reader.value("accelerator") is None else None), value
     if field == "hours_a_day" and value == DAY_HOURS and kind in RUN:
         return None, value  # what runs is timed, and paid, all day

@@ -31,20 +31,20 @@ during each enough error errors estimate every everyone everything exact exactly
 fastest feasible fine fit fits fitting folks for from full gaming geforce generate get gets getting give given gives go
 goes gonna good got gpu gpus graphics guys had handle happen hardware has have having hello help here hey hf hgx hi hn
 hold home host hosted hosting how huawei i i'd i'm if im in inch incredibly inference instance instruct intel into is
-issue issues it it's its json just kind kinds know language largest launch launch_server least less let like llm llms
-load loading local locally lol long looking lying machine machine's machines mainly make many max maximum may me mem
-memory meta might min mine minimum ml modded model models more most mostly much my necessary need needed needs new nice
-normal number nvidia of office offline ok old on one one's only oom or other our out overall overkill own param
+issue issues it it's its json just kind kinds know language largest launch launch_server least less let like ll llm llms
+load loading local locally lol long looking lying machine machine's machines mainly make many max maximum may maybe me
+mem memory meta might min mine minimum ml modded model models more most mostly much my necessary need needed needs new
+nice normal number nvidia of office offline ok old on one one's only oom or other our out overall overkill own param
 parameter parameters params path pc people per perhaps plan planning please pls plz podman possible prefer pro psa
 purchase py python python3 quant quantisation quantization quantized quants question quick radeon ram rather re really
 reason recommend recommended reduce reducing req reqs require required requirement requirements requires resource
-resources result results rig rigs roughly run running runs ryzen same say see self serve served server serving set
-setup should show shown single size small smallest smoothly so some someone something spare spec specs spend still
-streams suffice sufficient suggest suggestion suggestions supervised support supported supports sure system take takes
-tell tesla than thanks that the their them then there these they think thinking this those through thx tia til time
-times tldr to together token tokens too torchrun total tried try trying two under up us usable usage use used useful
-user using value version very via vram wait wanna want wanted was way we weights well were what what's whats when where
-whether which while who will with wondering work working works workstation worth would write writing yes you your
+resources result results rig rigs roughly run running runs ryzen same say see self serve served server serving set setup
+should show shown single size small smallest smoothly so some someone something spare spec specs spend still streams
+suffice sufficient suggest suggestion suggestions supervised support supported supports sure system take takes tell
+tesla than thanks that the their them then there these they think thinking this those through thx tia til time times
+tldr to today together token tokens too torchrun total tried try trying two under up us usable usage use used useful
+user using value ve version very via vram wait wanna want wanted was way we weights well were what what's whats when
+where whether which while who will with wondering work working works workstation worth would write writing yes you your
 """
 # The same in German, Spanish, French and Portuguese, and the signs of Chinese.
 FOREIGN_WORDS = """
@@ -53,7 +53,7 @@ funktioniert für geht gibt grafikkarte grafikkarten gut ich ist kann karte lauf
 meinen meiner mir mit nicht oder passen passt reichen reicht schaffe schafft schnell speicher und viel viele vom von
 was welche welcher welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich als mehr genug
 mindestens mind wenigstens etwa ungefähr circa gebraucht gebrauchte gebrauchten gebrauchter lieber lokal lokale lokalen
-al bonjour hallo hola comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de
+um al bonjour hallo hola comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de
 del ejecutar el ella
 en entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito
 para puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y contexto parametros soporta servidor
@@ -65,7 +65,7 @@ suffit qu mémoire moins
 consigo da em meu minha placa placas posso preciso qual quanta quanto rodar rodando roda uma você
 """
 SIGNS = (
-    "一上下不个么了什以件何使值做几分到卡只台可吃吗呢和器在块型多大够少张得微怎想我换支放显存有服本"
+    "一上下不个问么了什以件何使值做几分到卡只台可吃吗呢和器在块型多大够少张得微怎想我换支放显存有服本"
     "昇腾华为英伟达路上下文最长机来样模次款求河法测源片用电的硬私能脑至行装要请调跑载运这选部署配需最务地合适推荐训练理吧哪里起"
 )
 SILENT = frozenset([*f"{WORDS} {FOREIGN_WORDS}".translate(PLAIN).split(), *SIGNS])

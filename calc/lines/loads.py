@@ -3,7 +3,7 @@
 Patterns in the order in which they are looked for, each with the field that it gives and what reads its match.
 """
 
-from calc.lines.amounts import Rule, plainly, said, spelt, tokens
+from calc.lines.amounts import Rule, percent, plainly, said, spelt, tokens
 from calc.lines.parts import (
     AT_ONCE,
     BATCH,
@@ -70,11 +70,18 @@ LOADS: tuple[Rule, ...] = (
     ("context_tokens", rf"\b{COUNT}\s*(?:的)?上下文(?:长度)?", tokens),
     (
         "context_tokens",
-        rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*(?:{NO_DOLLARS}|{OF_REQUESTS}\b|(?:{AT_ONCE}\s+)?{THOUSANDS}\b))(?:\s*tokens?\b)?",
+        rf"(?<!-)\b{NUMBER}\s?(k)\b(?!\s*(?:{NO_DOLLARS}|{OF_REQUESTS}\b|(?:{AT_ONCE}\s+)?{THOUSANDS}\b))"
+        r"(?:\s*(?:tokens?|(?:sessions?|conversations?|chats?)(?!\s+\d))\b)?",
         tokens,
     ),
     ("context_tokens", rf"\b{NUMBER}\s?([km])?\s*tokens?\b", tokens),
     # People and batches.
+    (
+        "part_active",
+        rf"\b{NUMBER}\s?%\s*(?:of (?:them|these|users|people)\s*)?(?:(?:are|is)\s*)?(?:{AT_ONCE}|online)\b"
+        rf"(?:\s*{TOGETHER})?",
+        percent,
+    ),
     (
         "sequences",
         rf"\b(?:for\s+)?{NUMBER}(?:\s?(k)(?=\s*(?:{AT_ONCE}\s+)?{THOUSANDS}))?\s*{AT_ONCE}?\s*{PEOPLE}\b(?!\s*(?:/|per)\s)"
@@ -118,6 +125,7 @@ LOADS: tuple[Rule, ...] = (
     ),
     ("of", rf"\b{HOW_MANY}(?=(?:\s+(?!{NO_NAME}\b|\d+\s)[\w.-]+){{1,4}}\s+{PEOPLE}\b)", said("sequences")),
     ("of", rf"\b{AT_ONCE}\s+{PEOPLE}(?=[\s?.!]*$|\s+(?:on\b|\d+\s?x))", said("sequences")),
+    ("of", r"最[大多高](?:的)?并发(?:数|量)?|并发(?:数|量)?(?:上限|最大)", said("sequences")),
     ("of", r"并发(?:数|量)?[是有能可以到达]*(?:多少|几)|(?:多少|几)个?(?:并发|用户)", said("sequences")),
     ("of", rf"\b{HOW_MANY}\s+{AT_ONCE}\b|\b{MOST}\s+conc(?:urren(?:cy|t))?\b", said("sequences")),
     ("of", r"\bmax[-_ ]?num[-_ ]?seq(?:uence)?s\b(?!\s*[=:]?\s*\d)", said("sequences")),

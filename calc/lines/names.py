@@ -57,6 +57,7 @@ NAMED = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 LATER = re.compile(
     r"(?:[-_]v?\d{1,2}(?![\w.]|-?bit)|\s+v?\d{1,2}(?=\s*(?:$|[?,;](?!\d)|(?:on|with|under|in|at|for|using|vs|or|runs?|fits?)\b)))"
 )
+DATED = re.compile(r"2[3-9](?:0[1-9]|1[0-2])")  # a version by its year and month: Qwen3 4B 2507
 WORDS_TOO, OF_TYPE = ("half", "float"), re.compile(r"(?:type|precision)[\s=:]+$")  # formats only behind these
 BEFORE_SIZE = re.compile(r"q\d-\d+(?:\.\d+)?b")
 LADDER = (
@@ -158,6 +159,8 @@ class Names(DeviceNames):
             behind = next((piece for piece in pieces if piece.start >= end), None)
             if behind and any(map(SIZE.fullmatch, words_of(behind.text))) and line.free(end, behind.end):
                 return self.words_of_model(line, [*window, behind])
+            if behind and DATED.fullmatch(behind.text) and (dated := self.words_of_model(line, [*window, behind])):
+                return dated
             if behind and len(window) == 1 and self.names_more(line.small[end : behind.start], behind.text):
                 if longer := self.words_of_model(line, [*window, behind]):
                     return longer
@@ -244,7 +247,7 @@ class Names(DeviceNames):
         if found is None or LATER.match(line.small, window[-1].end) or self.format(window[0].text):
             return None
         line.claim(window[0].start, window[-1].end)
-        return Name(window[0].start, window[-1].end, "models", id=found.id, others=found.others)
+        return Name(window[0].start, window[-1].end, "models", id=found.variant or found.id, others=found.others)
 
     def belongs(self, line: Line, pieces: list[Piece], size: Piece) -> bool:
         """Return whether a size or a version stands behind a word that nobody knows, whose model is another one."""

@@ -54,7 +54,10 @@ WINDOW = r"(?:\s*(?:window|length|size))?"
 UNDER = r"(?:under|below|less than)"
 MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?:(?: of)? an?)?)"
 OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to|supports?))*\s*"
-DOLLARS = rf"(?:\$\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
+DOLLARS = (
+    rf"(?:(?:\bus\s?)?(?:\$|\busd)\s?{NUMBER}\s?(k)?\b"
+    rf"|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
+)
 NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
 PER_TOKEN = r"(?:/|per|an?|each)\s*tok(?:en)?\b"

@@ -8,6 +8,7 @@ from calc.lines.device_names import Count, Name
 from calc.lines.drafting import read_draft
 from calc.lines.host import OF_CARDS, read_alone, read_bare, read_host, read_placed, read_processor
 from calc.lines.line import Line
+from calc.lines.makers import UNWANTED, read_unwanted
 from calc.lines.names import names_of
 from calc.lines.own_device import (
     NEAR,
@@ -53,6 +54,7 @@ class Reader(Chips):
         super().__init__(Line(text), facts)
         self.names = names_of(facts)
         self.of_another = self.of_memory = False
+        self.chips += read_unwanted(self.line)
         self.chips += [Chip(start, end, field, value) for start, end, field, value in read_placed(self.line)]
         self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
@@ -253,11 +255,13 @@ class Reader(Chips):
 
     def macs(self) -> list[str]:
         """Return the chips that a line may mean which names a Mac and none of them, those on sale first."""
-        return macs(self.line, self.facts) if self.value("accelerator") is None else []
+        wanted = self.value("accelerator") is None and "Apple" not in self.values(UNWANTED)
+        return macs(self.line, self.facts) if wanted else []
 
     def read_macs(self, words: re.Pattern[str] = OF_MACS) -> None:
         """Take the maker of Macs where a line asks, by these words, which of them there has to be."""
-        if which := words.search(self.line.small):
+        which = words.search(self.line.small)
+        if which and "Apple" not in self.values(UNWANTED):
             self.chips.append(Chip(*which.span(), field="vendor", value="Apple"))
 
     def family(self) -> list[str]:

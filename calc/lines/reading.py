@@ -8,12 +8,13 @@ from calc.lines.asking import OF_A_RUN, TIMES, TRAINED, asks
 from calc.lines.deployment import OF_CARDS, beside, host, placed, unlike
 from calc.lines.fielding import take
 from calc.lines.layout import layout
+from calc.lines.makers import vendors
 from calc.lines.model_sizes import take_fitting, take_longer
 from calc.lines.reader import Reader
 from calc.lines.settling import ON_HOST, ON_PROCESSORS
 from calc.lines.speeds import THROUGHPUT
 from calc.lines.training import finished, trainable, trained
-from calc.lines.wording import BEST, CARDS, PURPOSE
+from calc.lines.wording import BEST, CARDS, FASTEST, PURPOSE
 from calc.planner.question import MOST_DEVICES
 from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
@@ -134,13 +135,12 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     need = {name: reader.value(field) for name, field in fields.items()}
     question["need"] = wanted = {name: value for name, value in need.items() if value is not None}
     if kind == "hardware":
-        kept = limits(reader)
+        most = {"devices": reader.count("accelerators"), "servers": reader.count("servers")}
+        kept = of_makers(reader, limits(reader)) | {name: number for name, number in most.items() if number}
         if device := reader.value("accelerator"):  # of which a load needs so many
             question["rank_by"], kept = "devices", {"accelerators": [device], "devices": MOST_DEVICES}
-        elif "model" in question and reader.value("price") and BEST.search(reader.line.small):
+        elif "model" in question and (BEST if reader.value("price") else FASTEST).search(reader.line.small):
             question["rank_by"] = "speed"
-        if not device and reader.value("vendor"):
-            kept = {"buy": True, **kept, "accelerators": reader.macs()}  # nobody rents them out
         if "model" not in question:
             question["models"] = "any"
             kept["devices"] = reader.count("accelerators") or IN_A_MACHINE[bool(reader.value("price"))]
@@ -151,10 +151,18 @@ def planned(reader: Reader, kind: str) -> dict[str, object]:
     return question | lengths(reader)
 
 
+def of_makers(reader: Reader, kept: dict[str, object]) -> dict[str, object]:
+    """Return limits with the makers whose devices are looked for; those of Apple nobody rents out."""
+    makers = vendors(reader.fields())
+    if makers == ["Apple"]:
+        return {"buy": True, **kept, "accelerators": reader.macs()}
+    return {**kept, "vendors": makers} if makers else kept
+
+
 def limits(reader: Reader) -> dict[str, object]:
     """Return what the hardware may cost, and what stands at home."""
     segments = list(AT_HOME if reader.value("owns") else SEGMENTS)
-    cards = reader.value("price") and CARDS.search(reader.line.small) and not reader.value("vendor")
+    cards = reader.value("price") and CARDS.search(reader.line.small) and vendors(reader.fields()) != ["Apple"]
     home: dict[str, object] = {"buy": True} if reader.value("owns") or reader.value("buys") else {}
     if home or cards:
         home["segments"] = [name for name in segments if not (cards and name in WHOLE)]

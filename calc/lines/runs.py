@@ -70,7 +70,8 @@ RUNS: tuple[Rule, ...] = (
     ),
     (
         "buys",
-        r"\bon[- ]?prem(?:ises?)?\b(?: (?:box|server))?|\bown (?:hardware|servers?|gpus?|machines?)\b",
+        r"\bon[- ]?prem(?:ises?)?\b(?: (?:box|server))?|\bown (?:hardware|servers?|gpus?|machines?)\b"
+        r"|(?<!rent or )\b(?:buy|purchase|kaufen|comprar|acheter)\b(?! or rent)",
         said(True),
     ),
     ("owns", r"\bat home\b|\bhome[- ]?(?:lab|server)\b|\blocally\b", said(True)),

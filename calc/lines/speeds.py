@@ -37,7 +37,8 @@ SPEEDS: tuple[Rule, ...] = (
     # Four digits are a device's name: "ollama 3090 tokens per second".
     (
         "tokens_per_s_each",
-        rf"(?<![\w.,])(?<!concurrency )(\d{{1,3}}(?:\.\d+)?)\s*\+?\s*(?:{PER_SECOND})(?:\s*(?:each|per user|a user))?",
+        rf"(?<![\w.,])(?<!concurrency )(?<!batch )(\d{{1,3}}(?:\.\d+)?)\s*\+?\s*(?:{PER_SECOND})"
+        r"(?:\s*(?:each|per user|a user))?",
         amount,
     ),
     ("asks", rf"(?:\b{HOW_MANY}\s+)?\b(?:{REQUESTS_A_SECOND})", said(THROUGHPUT)),
@@ -52,8 +53,8 @@ SPEEDS: tuple[Rule, ...] = (
     ("asks", r"\b(?:max(?:imum)?\s+)?throughput\b|吞吐量?", said(THROUGHPUT)),
     (
         "asks",
-        r"\bresponse times?\b|\bperf(?:ormance)?\b|\btime to first token\b|\bttft\b|\btpot\b"
-        r"|(?<!-)\bbench(?:marks?)?\b|\bnumbers (?:for|on|with)\b",
+        r"\bresponse times?\b|\bhurts?\b|\bbottleneck(?:ed|s)?\b|\bperf(?:ormance)?\b|\btime to first token\b"
+        r"|\bttft\b|\btpot\b|(?<!-)\bbench(?:marks?)?\b|\bnumbers (?:for|on|with)\b",
         said("speed"),
     ),
     ("asks", r"\bslow(?:er|ly)?\b|\bfast(?:er)?\b(?!-whisper)|\bprompt processing\b|\bprefill\b", said("speed")),
@@ -103,7 +104,7 @@ SPEEDS: tuple[Rule, ...] = (
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
     (
         "asks",
-        r"\btime(?=[\s?.!]*$)|(?<![\d.]\s)(?<!\bper\s)\b(?:hours|days|weeks)(?=[\s?.!]*$)|\bduration\b|\beta\b",
+        r"\btime(?=[\s?.!]*$)|(?<![\d.]\s)(?<!\bper\s)\b(?:hours|days|weeks)(?=[\s?.!]*$|\s+(?:for|to)\b)|\bduration\b|\beta\b",
         said("duration"),
     ),
 )

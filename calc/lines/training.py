@@ -5,6 +5,7 @@ import re
 from calc.architecture.parameters import parameters_total
 from calc.catalog.support import METHODS
 from calc.lines.layout import layout
+from calc.lines.makers import vendors
 from calc.lines.reader import Reader
 from calc.planner.question import MOST_DEVICES
 from calc.planning.support import has_method
@@ -107,7 +108,10 @@ def finished(reader: Reader) -> dict[str, object]:
     device = reader.value("accelerator")
     price = reader.value("price")
     bought = {"price": price, "buy": True} if price else {}
-    question["limits"] = {"devices": MOST_DEVICES, **({"accelerators": [device]} if device else {}), **bought}
+    named = (
+        {"accelerators": [device]} if device else {"vendors": makers} if (makers := vendors(reader.fields())) else {}
+    )
+    question["limits"] = {"devices": MOST_DEVICES, **named, **bought}
     return {**question, "rank_by": "devices" if device and question["need"] else "cost"}
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+from calc.lines.device_names import NUMBERS
 from calc.lines.names import TUNINGS
 
 SIZES = r"(?:gi?bs?|gigs?|gigabytes)\b"
@@ -25,12 +26,25 @@ FOR_MEMORY = re.compile(
 )
 BOUGHT = re.compile(r"\b(?:gpus?|cards?|hardware|buy|build|budget|rig|servers?|upgrade)\b|\$")  # beside a processor
 CHEAPEST = re.compile(
-    r"\bbudget (?:for|to)\b|\bcheap(?:est|ly)?\b|\b(?:least|lowest)[ -](?:cost|price|expensive)\b|\bsave money\b"
+    r"\bbudget (?:for|to)\b|\bcheap(?:est|ly)?\b|\b(?:least|lowest)[ -](?:cost|price|expensive|money)\b|\bsave money\b"
 )
 # What it is for, of which the guide does not know which model is good at it.
 PURPOSE = re.compile(r"\b(?:agentic|assistants?|chatbots?|coding|programming|rag|roleplay)\b")
 FOR_A_PURPOSE = re.compile(rf"(?:{PURPOSE.pattern}\s*)+")
 BEST = re.compile(r"\b(?:best|fastest|beste[nrs]?|schnellste[nrs]?|mejor|meilleure?)\b")  # and not the cheapest
+COUNTED = "|".join(
+    word for word in NUMBERS if word not in ("pair", "another") and not re.search(r"\d|second|third|fourth", word)
+)
+NUMBER = rf"(\d{{1,3}}|{COUNTED})"
+AT_MOST = r"(?:max(?:imum)?|at most|no more than|up to)"
+# How many there may be of what is looked for.
+MOST_OF = {
+    "accelerators": re.compile(
+        rf"(?:\b{AT_MOST} )?\b{NUMBER} (?:gpus?|cards?)\b(?: {AT_MOST}\b| only\b)?|\b(single)-(?:gpu|card)\b"
+    ),
+    "servers": re.compile(rf"\b{AT_MOST} {NUMBER} servers?\b|\b{NUMBER} servers? {AT_MOST}(?!\w)"),
+}
+FASTEST = re.compile(r"\b(?:fastest|schnellste[nrs]?|plus rapides?|mas rapid[ao]s?)\b|最快")
 CARDS = re.compile(r"\b(?:gpus?|cards?|grafikkarten?|cartes? graphiques?|tarjetas?|placas?)\b|显卡")  # and no computer
 LAST = re.compile(r"\b(?:how many|count)[\s?.!]*$|(?:多少|几)[张块台个]?(?:卡|显卡)?[\s?？。]*$")
 CACHES = (

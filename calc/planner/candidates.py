@@ -153,9 +153,8 @@ def most_replicas(question: Question, count: int) -> int:
         return 1
     if question.unlike or question.alone:
         return 1
-    if question.have:
-        return whole_count(question) // count
-    return question.limits.devices // count if question.limits.devices else MOST_REPLICAS
+    devices = whole_count(question) if question.have else question.limits.devices
+    return min(devices // count if devices else MOST_REPLICAS, question.limits.servers or MOST_REPLICAS)
 
 
 def placed(question: Question, accelerator: Accelerator, count: int) -> dict[str, object]:

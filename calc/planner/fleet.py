@@ -182,23 +182,31 @@ class Spread:
 
 
 def fewest(candidate: Candidate, bound: Bound, need: Need) -> int:
-    """Return the replicas that no engine does without: by room for the caches, their reading, and arithmetic."""
+    """Return the replicas that no engine does without."""
+    return max(ceil(at_best(candidate, bound, need) * (1 - ALIKE)), 1)
+
+
+def at_best(candidate: Candidate, bound: Bound, need: Need, held: float = inf) -> float:
+    """Return how many replicas' work it is at best: by room for the caches, their reading, and arithmetic.
+
+    `held` are the requests that a replica is known to keep in time at most.
+    """
     if bound.asked is None:
-        return 1
+        return 1.0
     devices, least = candidate.devices, bound.least
     kept, read = bound.cache
     room = devices.number * devices.accelerator.capacity_bytes - least.held
-    most = room / kept if kept else inf
+    most = min(room / kept if kept else inf, held)
     if need.step_s is not None and read and devices.seconds_each_byte:
         most = min(most, (need.step_s * bound.written / devices.seconds_each_byte - least.read) / read)
     if most < 1:
-        return 1  # that not even one is served, is said where it is found
+        return 1.0  # that not even one is served, is said where it is found
     if need.peak_rate is None:
-        return max(ceil((need.waiting or 1) / most), 1)  # of a model that keeps no cache any number fits
+        return (need.waiting or 1) / most  # of a model that keeps no cache any number fits
     output = max(bound.asked.output_tokens - 1, 1)
     each_s = devices.seconds_each_byte * output / bound.written
     busy = min(most, 10**9)
     by_reading = busy / (each_s * (least.read + busy * read)) if each_s else inf
     flops = 2 * least.multiplied * bound.multiplied_tokens
     by_rate = devices.operations_per_s / flops if flops and devices.operations_per_s else inf
-    return max(ceil(need.peak_rate / min(by_reading, by_rate) * (1 - ALIKE)), 1)
+    return need.peak_rate / min(by_reading, by_rate)

@@ -32,6 +32,7 @@ LIMITS = (
     "price_per_run",
     "power_w",
     "devices",
+    "servers",
     "vendors",
     "segments",
     "accelerators",
@@ -50,6 +51,7 @@ class Limits(NamedTuple):
     price_per_run: float | None  # of their rent for a training run
     power_w: float | None
     devices: int | None  # of a kind, those of all replicas together
+    servers: int | None  # replicas, spare ones included
     vendors: tuple[str, ...]
     segments: tuple[str, ...]
     accelerators: tuple[str, ...]  # that are tried, whether or not one gets them
@@ -169,11 +171,7 @@ def check_training(given: Mapping[str, object], need: Need, limits: Limits, of: 
     for name in ("weights", "engine"):
         if name in given:
             raise ScenarioError(name, "does not apply to training: method and base_weights say what is trained")
-    if need._replace(days=None, hours_a_day=24.0) != NO_NEED:
-        raise ScenarioError("need", "of training takes days alone: in how many the run has to end")
-    if given.get("rank_by") == "latency":
-        raise ScenarioError("rank_by", "must not be latency: nobody waits for a token of a training run")
-
+    only_serving(given, need, limits)
     one_of(given.get("method", METHODS[0]), "method", METHODS)
     ends = need.days is not None or limits.price_per_run is not None
     if of == "training_tokens" and not ends:
@@ -184,6 +182,16 @@ def check_training(given: Mapping[str, object], need: Need, limits: Limits, of: 
         )
     if "training_tokens" in given:
         whole(given["training_tokens"], "training_tokens", 1, 10**15)
+
+
+def only_serving(given: Mapping[str, object], need: Need, limits: Limits) -> None:
+    """Raise ScenarioError for what a question about training asks and only serving has."""
+    if need._replace(days=None, hours_a_day=24.0) != NO_NEED:
+        raise ScenarioError("need", "of training takes days alone: in how many the run has to end")
+    if limits.servers is not None:
+        raise ScenarioError("limits.servers", "does not apply to training: a run is one")
+    if given.get("rank_by") == "latency":
+        raise ScenarioError("rank_by", "must not be latency: nobody waits for a token of a training run")
 
 
 def check_there(have: Mapping[str, object], unlike: tuple[Accelerator, ...], limits: Limits, facts: Catalog) -> None:
@@ -248,6 +256,7 @@ def read_limits(given: Mapping[str, object], facts: Catalog) -> Limits:
         price_per_run=amount(given, "limits", "price_per_run"),
         power_w=amount(given, "limits", "power_w"),
         devices=whole(given["devices"], "limits.devices", 1, MOST_DEVICES) if "devices" in given else None,
+        servers=whole(given["servers"], "limits.servers", 1, MOST_DEVICES) if "servers" in given else None,
         vendors=words["vendors"],
         segments=words["segments"],
         accelerators=tuple(

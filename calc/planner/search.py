@@ -14,7 +14,7 @@ from calc.errors import ScenarioError
 from calc.planner.candidate import Candidate, doubted, named_engine
 from calc.planner.candidates import Place
 from calc.planner.encoders import Readers
-from calc.planner.fleet import Fleet, Spread, fewest, fleets_of
+from calc.planner.fleet import ALIKE, Fleet, Spread, at_best, fewest, fleets_of
 from calc.planner.inspection import Inspection, typical
 from calc.planner.need import Share
 from calc.planner.options import Miss, Option, Rejected, tight
@@ -162,15 +162,27 @@ class Search(Inspection):
     def standing(self, candidate: Candidate) -> tuple[bool, float]:
         """Return what ranks a candidate at best: by its first scenario, and the next, if that may be taken."""
         own, rest = self.at_best(candidate), candidate.after()
-        people = (
-            self.question.need.mean_rate is None
-        )  # of requests at random a bound is so good that all were looked at
-        if rest is None or (candidate.sure and not (people and self.may_be_fewer(candidate))):
+        if rest is None or (candidate.sure and not self.may_be_fewer(candidate)):
             return own
         if candidate.speed is None and candidate.share is None:
             return own
-        spread = self.question.need.shared and candidate.most_replicas > 1
-        return min(own, self.at_best(self.bounded_share(rest) if spread else rest))
+        if self.question.need.shared and candidate.most_replicas > 1:
+            rest = self.no_faster(self.bounded_share(rest), candidate)
+        return min(own, self.at_best(rest))
+
+    def no_faster(self, rest: Candidate, known: Candidate) -> Candidate:
+        """Return the rest of a candidate with as many replicas as it needs if it gains what is to be gained at best.
+
+        What an engine takes beside reading and arithmetic it takes in fewer bits too, so that requests are answered
+        faster by less than the ratio of the least times, as Amdahl (1967) has it: that of as many as a replica keeps.
+        """
+        need, share = self.question.need, known.share
+        if need.peak_rate is None or share is None or not share.capacity_per_s:
+            return rest
+        first = at_best(known, self.bounds.of(known, known.scenario), need, share.most or inf)
+        gained = min(at_best(rest, self.bounds.of(rest, one), need) for one in rest.scenarios) / first if first else 0.0
+        least = ceil(need.peak_rate / share.capacity_per_s * min(gained, 1.0) * (1 - ALIKE))
+        return rest._replace(share=Share(max(rest.replicas, least)))
 
     def sized(self, candidate: Candidate) -> Candidate | Miss:
         """Return a candidate with as many replicas as share what is asked, and what each of them is given."""

@@ -135,10 +135,17 @@ def newest_purchase(facts: Catalog, accelerator: Accelerator) -> Price | None:
 
 
 def purchase_today(facts: Catalog, accelerator: Accelerator) -> Price | None:
-    """Return the same in dollars; None where it is what it cost as it came out, and no shop has it any more."""
+    """Return the same in dollars; None where nobody sells it for so much any more.
+
+    So it is with what a device cost as it came out, where no shop has it, and with what was asked for a used one half a
+    year ago, the span within which sellers are compared: used prices move by as much as a quarter in six weeks.
+    """
     found = newest_purchase(facts, accelerator)
-    past = found is not None and found.kind == LAUNCH and accelerator.availability != SOLD
-    return None if found is None or past or found.currency != DOLLARS else found
+    if found is None or found.currency != DOLLARS:
+        return None
+    old = found.kind == USED and found.age_days(facts.version) > HALF_A_YEAR
+    past = found.kind == LAUNCH and accelerator.availability != SOLD
+    return None if old or past else found
 
 
 def newest_electricity(facts: Catalog) -> Price | None:

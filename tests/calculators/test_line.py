@@ -817,3 +817,9 @@ def test_a_format_that_no_side_names_is_said_first() -> None:
     status = answer_line("8xh100 vs 4xb200 for deepseek r1")["status"]
     assert status.startswith("Both fit in AWQ. ")
     assert answer_line("8xh100 vs 4xb200 for llama 8b bf16")["status"].startswith("Both fit. ")
+
+
+def test_what_runs_and_is_slow_has_a_quicker_one_beside_it() -> None:
+    """Half of a model in a laptop's memory runs and is of no use: the largest that is quick enough is said."""
+    slow, quick = (asked(f"{line} what can I run")["status"] for line in ("4060 laptop 8gb and 32gb ram", "5090"))
+    assert "as fast as one reads" in slow and "as fast as one reads" not in quick

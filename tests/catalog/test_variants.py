@@ -7,6 +7,7 @@ import pytest
 
 from calc import estimate, read_line
 from calc.catalog import catalog
+from calc.scenario.model import read_model
 
 
 @pytest.mark.parametrize(
@@ -71,3 +72,13 @@ def test_a_model_is_published_as_its_first_repository_is(name: str, weights: str
     assert report["model"]["weights"] == weights
     again: Any = estimate({"model": report["scenario"]["model"]})
     assert again["model"]["weights"] == weights
+
+
+def test_words_of_a_variant_mean_it() -> None:
+    """Qwen3 Coder 30B goes as far as it is made for, and not as far as the model of whose shape it is."""
+    facts = catalog()
+    for name in ("qwen3 coder 30b", "Qwen3 Coder 30B A3B", "qwen3-30b-a3b 2507", "qwen3 235b 2507"):
+        assert read_model(name, facts).context_tokens == 262144, name
+    for name in ("qwen3 30b", "qwen3-30b-a3b", "Qwen3 30B A3B", "Qwen3 14B FP8"):
+        assert read_model(name, facts).context_tokens == 40960, name
+    assert facts.variant("SAM 2") == ""  # whose variants are of several sizes

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from calc import ScenarioError, estimate, plan, read_line
 from calc.architecture.parameters import parameters_total
 from calc.catalog import catalog
+from calc.catalog.choices import VENDORS
 from calc.catalog.model_names import words_of
 from calc.catalog.records import Mixture
 from calc.lines.settling import settled
@@ -42,6 +43,8 @@ MISREAD = frozenset(
         "llama3 gradient 1048k 8b vram at 256k ctx",
         "how much system ram for deepseek v4 flash q4 with experts offloaded",
         "power bill per month for a 5090 running qwen3 32b 8h a day",
+        "mxfp4 gpt oss 120 on 128gb strix halo speed",
+        "3090 at 220W vs stock, tok/s qwen3 32b q4",
         "we need 2000 tokens/s aggregate on llama 3.1 8b, how many l40s?",
     }
 )
@@ -460,3 +463,45 @@ def test_a_format_is_not_taken_from_a_models_name() -> None:
     """The Q3 before a size is a format only where the line says no other."""
     assert understood(read("q3-235b-a22b nvfp4 on 4x h100"))["weights"] == "nvfp4"
     assert understood(read("llama 3.3 q4-70b on 2x3090"))["weights"] == "q4_k_m"
+
+
+def test_makers_are_wanted_or_not() -> None:
+    """What a line wants nothing of is not offered; a processor's maker is none, nor one of a device that is named."""
+    limits = {
+        line: read(line)["question"]["limits"]
+        for line in (
+            "amd gpu for 70b at 15 tok/s",
+            "gpu for 70b, anything but nvidia",
+            "hardware for 70b, no macs",
+            "nvidia or amd cards for 70b",
+            "gpu for 70b next to my amd ryzen 9 9950x",
+        )
+    }
+    amd, others, cards, both, beside = ({*limit.get("vendors", ())} for limit in limits.values())
+    assert amd == {"AMD"} and both == {"AMD", "NVIDIA"} and beside == set()
+    assert others == {*VENDORS} - {"NVIDIA"} and cards == {*VENDORS} - {"Apple"}
+    assert "vendors" not in read("nvidia h100 for 70b how many for 20 req/s")["question"]["limits"]
+    assert read("70b q4 on a 3090, not amd")["unread"]
+
+
+def test_how_many_there_may_be_of_what_is_looked_for() -> None:
+    """Cards, or servers; of cards that are named it is how many there are. The fastest is not the cheapest."""
+    limits = {
+        line: read(line)["question"]["limits"] for line in ("single gpu for 70b q4", "70b, 9 users, max 2 servers")
+    }
+    assert [limit.get("devices") for limit in limits.values()] == [1, None]
+    assert [limit.get("servers") for limit in limits.values()] == [None, 2]
+    assert read("a second card for 70b q4, which")["question"]["limits"] == {}
+    ranks = [read(f"{word} hardware for qwen3 235b")["question"].get("rank_by") for word in ("fastest", "best")]
+    assert ranks == ["speed", None]
+
+
+def test_a_part_of_people_is_there_at_a_time() -> None:
+    """Of 800 employees of whom 5 % are active forty are served; without people the share is left over."""
+    assert read("800 employees, 5% active at once, gpt-oss-120b")["question"]["need"]["users"] == 40
+    assert read("gpt-oss-120b server, 5% active")["unread"]
+
+
+def test_a_name_of_which_a_word_is_left_out_is_no_other_side() -> None:
+    """DGX Spark and Spark are one device."""
+    assert len(read("m4 max 128gb vs dgx spark vs strix halo for gpt-oss-120b")["sides"]) == 3

@@ -162,6 +162,8 @@ def test_what_a_device_cost_once_buys_none() -> None:
     answer: Any = plan(asked)
     assert {option["scenario"]["accelerator"] for option in answer["options"]} == {used.id}
     assert "devices-alone" in [warning["code"] for warning in answer["warnings"]]
+    old = facts.accelerator("p100-pcie-16gb")  # of which a guide of February 2026 says what used ones cost
+    assert newest_purchase(facts, old) is not None and purchase_today(facts, old) is None
     rented: Any = plan({**asked, "limits": {"accelerators": [gone.id]}})
     assert rented["options"] and "devices-alone" not in str(rented["warnings"])
 

@@ -7,11 +7,13 @@ import pytest
 
 from calc import estimate, plan
 from calc.catalog import catalog
+from calc.errors import ScenarioError
 from calc.performance.load import state
 from calc.planner.fleet import Fleet
 from calc.planner.inspection import typical
 from calc.planner.question import read_question
 from calc.planner.search import Search
+from calc.planning.chance import SURE
 from calc.planning.served import serve
 from calc.planning.serving_load import server_of
 from calc.planning.serving_run import run_of, site_of
@@ -216,6 +218,50 @@ def test_one_more_who_waits_is_never_cheaper() -> None:
     published = {**question, "weights": "published"}  # else fewer bits are looked for
     alone: Any = plan({**published, "need": {"users": 9}, "limits": {"accelerators": ["p40"], "devices": 1}})
     assert [option["chance"] < 0.95 for option in alone["options"]] == [True]  # there is no second one
+
+
+@pytest.mark.parametrize(
+    ("model", "rate", "device"),
+    [("mistral-small-3.2-24b", 0.5, "rtx-4000-sff-ada"), ("qwen3-32b", 5, "rtx-6000d-84gb"), ("gpt-oss-20b", 3, "l4")],
+)
+def test_a_smaller_budget_finds_nothing_cheaper(model: str, rate: float, device: str) -> None:
+    """What a budget finds that is surely known to run is found without it: fewer servers in fewer bits, on any engine.
+
+    Of a pair of RTX 4000 SFF Ada two servers in FP8 had come first, and one in four bits had cost half as much.
+    """
+    question: dict[str, Any] = {"want": "hardware", "model": model, "weights": "any", "engine": "any"}
+    question |= {"need": {"requests_per_s": rate}, "context_tokens": 2048, "count": 1}
+    others = {"accelerators": [device, "a40-48gb", "rtx-a5000"], "rent": True}
+
+    def cheapest(limits: dict[str, Any]) -> float | None:
+        """Return the rent of the first option, None where none is sure and known to run."""
+        found: Any = plan({**question, "limits": {**others, **limits}})
+        rents = [
+            option["cost"]["rent_per_month"]
+            for option in found["options"]
+            if option["chance"] >= SURE and estimate(option["scenario"])["runs"] is True
+        ]
+        return min(rents, default=None)
+
+    first = cheapest({})
+    assert first is not None
+    assert cheapest({"price_per_month": 1.001 * first}) == first
+    assert cheapest({"price_per_month": 0.98 * first}) is None
+
+
+def test_servers_may_be_few() -> None:
+    """Each takes a computer: of a few the devices have to be larger, spare ones count, and more are no dearer."""
+    question = {**SERVICE, "need": {"users": 40, "tokens_per_s_each": 10}, "limits": {"buy": True}}
+    found: dict[int, Any] = {most: plan({**question, "limits": {"buy": True, "servers": most}}) for most in (1, 2, 8)}
+    firsts = [answer["options"][0] for answer in found.values()]
+    assert all(first["replicas"] <= most for most, first in zip(found, firsts, strict=True))
+    prices = [first["cost"]["purchase"] for first in firsts]
+    assert prices == sorted(prices, reverse=True) and prices[0] > prices[-1]
+    spare: Any = plan({**question, "need": {**question["need"], "spare": 1}, "limits": {"buy": True, "servers": 1}})
+    assert not spare["options"]
+    run = {"want": "hardware", "workload": "training", "model": "llama-3.1-8b", "limits": {"servers": 2}}
+    with pytest.raises(ScenarioError, match="a run is one"):
+        plan(run)
 
 
 def test_what_there_is_may_not_be_enough() -> None:
