@@ -25,6 +25,7 @@ class Pace:
         generation = accelerator.architecture
         self.devices = f"{generation}/{device_class(accelerator)}", generation
         self.overlap, self.links = self.of("overlap"), self.of("link_share")
+        self.launch_hidden = self.of("launch_hidden")
         self.tensor_hidden = self.of("tensor_hidden_in_pieces" if plan.tensor_overlap else "tensor_hidden")
         fused = "core_kernel_s" if plan.core else "fused_kernel_s"
         self.within_s, self.looped_s = self.of("kernel_s"), self.of("loop_kernel_s")

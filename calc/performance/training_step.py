@@ -41,6 +41,7 @@ class MicroBatch(NamedTuple):
     whole: Timed
     device: float  # kernels that compute or move
     launch: float  # of all kernels by the host, beside the device
+    launch_hidden: float  # of the shorter of both, the share that costs no time
     waiting: float  # collectives that computation waits for
     behind: float  # collectives behind which it computes
     copied: float  # what crosses PCIe: engines of its own copy it, beside everything
@@ -51,7 +52,13 @@ class MicroBatch(NamedTuple):
     @property
     def busy(self) -> float:
         """Seconds without what is sent behind computation."""
-        return max(self.device + self.waiting, self.launch) + self.hand_over
+        return self.device + self.waiting + self.launching + self.hand_over
+
+    @property
+    def launching(self) -> float:
+        """Seconds that launches add to the device's."""
+        working = self.device + self.waiting
+        return hidden(working, self.launch, self.launch_hidden) - working
 
     def total(self, overlap: float, *, last: bool = False) -> float:
         """Seconds of the micro-batch, of the last one with what is reduced during its backward pass."""
@@ -85,7 +92,7 @@ class StepTime(NamedTuple):
         """Seconds of the step by what they are spent on."""
         one, count = self.slowest, self.micro_batches
         busy = self.pipeline_s - self.bubble_s
-        launch = max(count * (one.launch - one.device - one.waiting), 0.0)
+        launch = count * one.launching
         return {
             COMPUTE: count * self.pace.seconds(one.whole, PRODUCTS, ATTENTION, BACKWARD),
             MEMORY: count * self.pace.seconds(one.whole, MOVED, UNPACKED),
@@ -132,6 +139,7 @@ def micro_batch(of: "PreparedStage", pace: Pace, virtual_stages: int) -> MicroBa
         whole=whole,
         device=device,
         launch=pace.launch_s(pace.launched(whole)),
+        launch_hidden=pace.launch_hidden,
         waiting=waiting,
         behind=sent_s(whole.sent, TENSOR, EXPERT, PIPELINE, others=True) / pace.links,
         copied=pace.seconds(whole, COPIED),

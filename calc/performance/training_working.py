@@ -22,9 +22,10 @@ SUMS = {
 
 def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
     """Return the steps from a micro-batch's operations to the seconds of a step."""
-    one, overlap = time.slowest, time.pace.overlap
+    one, overlap, ahead = time.slowest, time.pace.overlap, time.pace.launch_hidden
     each, busy, found = one.total(overlap), one.busy, one.whole.parts
     launches = time.pace.launched(one.whole)
+    working, launch = shown(one.device + one.waiting), shown(one.launch)
     device = " + ".join(shown(time.pace.seconds(one.whole, kind)) for kind in ON_DEVICE if kind in one.whole.sums)
     return [
         *flops_steps(flops),
@@ -40,13 +41,19 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
             source=source,
         ),
         Step(
-            "A micro-batch, with the host's launches and what it hands on",
-            r"\max(t, n \cdot t_{\text{launch}} + n_{\text{within}} \cdot t_{\text{within}}"
-            r" + n_{\text{looped}} \cdot t_{\text{looped}})"
-            r" + t_{\text{next stage}}",
-            f"max({shown(one.device + one.waiting)}, {launches.led:.6g} × {time.pace.kernel_s:.4g}"
-            f" + {launches.within:.6g} × {time.pace.within_s:.4g} + {launches.looped:.6g} × {time.pace.looped_s:.4g})"
-            f" + {shown(one.hand_over)}",
+            "Its launches by the host",
+            r"n \cdot t_{\text{launch}} + n_{\text{within}} \cdot t_{\text{within}}"
+            r" + n_{\text{looped}} \cdot t_{\text{looped}}",
+            f"{launches.led:.6g} × {time.pace.kernel_s:.4g} + {launches.within:.6g} × {time.pace.within_s:.4g}"
+            f" + {launches.looped:.6g} × {time.pace.looped_s:.4g}",
+            one.launch,
+            unit="s",
+            source=source,
+        ),
+        Step(
+            "A micro-batch, with its launches and what it hands on",
+            r"\max(t, t_{\text{launches}}) + (1 - h) \cdot \min(t, t_{\text{launches}}) + t_{\text{next stage}}",
+            f"max({working}, {launch}) + (1 − {ahead:g}) × min({working}, {launch}) + {shown(one.hand_over)}",
             busy,
             unit="s",
             source=source,

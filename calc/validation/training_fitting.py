@@ -25,6 +25,7 @@ START = {
     "tensor_s": 1.5e-4,
     "gptq_unpack_share": 0.25,
     "power_exponent": 0.5,
+    "launch_hidden": 0.85,
     "overlap": 0.5,
     "link_share_fsdp": 0.7,
     "tensor_hidden": 0.2,

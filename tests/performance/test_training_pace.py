@@ -97,3 +97,27 @@ def test_four_bits_are_unpacked_as_fast_as_units_compare_or_memory_reads(device:
     seconds = prepared.stages[0].micro_batch.sums[UNPACKED]
     assert seconds == pytest.approx(memory if most is None else size / (most * kernels.unit_clocks))
     assert seconds >= memory
+
+
+@pytest.mark.parametrize(
+    ("launch", "hidden", "busy", "added"),
+    [
+        (1.0, 0.75, 3.75, 0.25),
+        (1.0, 1.0, 3.5, 0.0),
+        (5.0, 0.75, 6.25, 2.75),
+        (0.0, 0.75, 3.5, 0.0),
+        (1.0, 0.0, 4.5, 1.0),
+    ],
+)
+def test_a_share_of_the_shorter_of_launches_and_work_is_hidden(
+    launch: float, hidden: float, busy: float, added: float
+) -> None:
+    """Three seconds of the device and half a one for the next stage, beside launches that take longer or shorter."""
+    device = FACTS.accelerator("h100-sxm-80gb")
+    plan = plan_of()
+    prepared = prepare(plan, device)
+    assert prepared is not None
+    values = {**FACTS.training_step.values, "launch_hidden": hidden}
+    found = micro_batch(prepared.stages[0], Pace(plan, device, values), 1)
+    one = found._replace(device=2.0, waiting=1.0, launch=launch, hand_over=0.5)
+    assert (one.busy, one.launching) == pytest.approx((busy, added))

@@ -61,7 +61,9 @@ BOUNDS: dict[str, Bound] = {
         ),
         FLAG,
     ),
-    **dict.fromkeys(("tensor_hidden", "host_waits", "outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG),
+    **dict.fromkeys(
+        ("tensor_hidden", "launch_hidden", "host_waits", "outputs_by_slot", "cache_streams", "keeps_prompt"), FLAG
+    ),
     **dict.fromkeys(("product_share", "flash_1_share", "flash_2_share", "flash_3_share", "eager_share"), SHARE),
     "half_rate_share": SHARE,  # of products where matrix units take 16 bit at half their rate
     "unpaged_share": ("", 1, 1.5),  # of a law of prompts whose keys lie in pages
