@@ -33,6 +33,7 @@ class OwnKernels(NamedTuple):
     experts_sort_s: float = 0.0  # of a host that sorts a prompt's rows, for each row and each expert of a product
     plain_in_turn: float = 0.0  # the same around products of weights in 16 bit, which a library multiplies
     heads_alone: float = 0.0  # 1: threads attend to each query head of a decoding token for itself, not matrix units
+    packed_elements: float = 0.0  # of a packed cache, that a unit takes in a cycle for each query head; 0: any number
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     prompt_heads: float = 0.0  # query heads of prompts that kernels over chosen entries take: fewer are filled up
     step_heads: float = 0.0  # the same of the next tokens

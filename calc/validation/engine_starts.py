@@ -90,7 +90,7 @@ OWN = {
     | {"matrix_factor_bf16@Volta": 8.0, "matrix_factor_bf16@Vega 20": 2.0}
     | {"attention_factor@Intel": 16.0, "matrix_factor@Intel": 2.0}
     | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0}
-    | {"weights_factor_looked-up@Intel": 4.0, "weights_factor_looked-up@Intel vulkan": 2.0}
+    | {"weights_factor_unordered@Intel": 4.0, "weights_factor_unordered@Intel vulkan": 2.0}
     | {"matrix_factor_quantized@Xe-HPG vulkan": 12.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
