@@ -65,7 +65,6 @@ class DeviceLaws:
         self.unit_clocks = self.units * clock if clock else lanes / (2.0 * self.family.lanes) if lanes else inf
         if own.integer_cycle:
             self.integer_rate = min(self.integer_rate, own.integer_cycle * self.unit_clocks)
-        self.cycles = self.unit_clocks if accelerator.quantity("unit_threads") else inf  # of those that are CUDA's
         self._products: dict[str, ProductLaw] = {}
         self._experts: dict[str, ExpertsLaw] = {}
         self._prefills: dict[tuple[bool, str], PrefillLaw] = {}

@@ -48,6 +48,7 @@ UNPACKED_ROWS = 0.4  # of the rows of a whole group's: 16 for 64, at 0.62 of the
 EXPERT_PRODUCTS = 2  # of each expert: gate and up together, and down
 READ_SHARPNESS = 8.0  # of memory and compute units, whichever gives fewer bytes: nearly all of what the slower gives
 PLAIN_CODES = ("q4-0", "q8-0")  # packed weights whose codes are multiplied as they are, with one scale for a block
+FEW_PACKED = 2  # tokens of a sequence over a packed cache that vector kernels take: ggml_cuda_get_best_fattn_kernel
 FEW_ROWS = 8  # of a product that kernels for vectors take: llama.cpp's MMVQ_MAX_BATCH_SIZE
 # Tokens up to which one kernel multiplies all experts in 16 bit, whatever their width: ggml_cuda_should_use_mmf.
 MOST_GROUPED = 128
@@ -216,6 +217,9 @@ class Kernels(DeviceLaws):
             widths = operation.key_dim + operation.value_dim + 2.0 * prefill.setup_width
             tiles_s = 2.0 * operation.pairs * operation.heads * operation.padding * widths / prefill.rate
             seconds = blend(seconds, tiles_s, prefill.sharpness)
+        if own.packed_elements and operation.queries <= FEW_PACKED and operation.kernel not in PLAIN_KERNELS:
+            elements = operation.pairs * operation.heads * (operation.key_dim + operation.value_dim)
+            seconds = max(seconds, decode.start_s + elements / (own.packed_elements * self.unit_clocks))
         if not own.key_walk_s:
             return seconds
         return max(seconds, walk_s(own, operation, keys=keys, units=self.units, start_s=decode.start_s))
@@ -238,7 +242,7 @@ class Kernels(DeviceLaws):
 
     def copy(self, operation: Copy) -> float:
         """Return the seconds of a pass over memory that an engine adds: as fast as memory, or as threads take it."""
-        return max(self.pointwise(operation), operation.cycles / self.cycles)
+        return max(self.pointwise(operation), operation.cycles / self.unit_clocks)
 
     def collective(self, operation: Collective) -> float:
         """Return the seconds of a message among a group of ranks."""

@@ -35,6 +35,7 @@ class OwnKernels(NamedTuple):
     heads_alone: float = 0.0  # 1: threads attend to each query head of a decoding token for itself, not matrix units
     fp4_depth_s: float = 0.0  # of experts in FP4 that a device does not multiply, a step along an inner dimension
     ahead_s: float = 0.0  # that a kernel begins before the one before it ends, as it is launched before that
+    packed_elements: float = 0.0  # of a packed cache, that a unit takes in a cycle for each query head; 0: any number
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     prompt_heads: float = 0.0  # query heads of prompts that kernels over chosen entries take: fewer are filled up
     step_heads: float = 0.0  # the same of the next tokens

@@ -17,7 +17,8 @@ from calc.performance.device_rates import matrix_rate
 from calc.performance.power import unlimited
 
 QUANTIZED = "quantized"
-LOOKED_UP = "looked-up"  # kernels whose codes are places in a table: those of llama.cpp's IQ formats, and MXFP4's
+UNORDERED = "unordered"  # kernels of llama.cpp's formats that no back end orders anew when it loads a model
+UNORDERED_FORMATS = "iq", "mxfp4", "q2-k", "q3-k"
 TRITON = "triton"
 STEPWISE = "stepwise"
 UNPACKING = "unpack_rows", "unpack_cycles"
@@ -79,8 +80,8 @@ class Schedule(NamedTuple):
         if known is None:
             own = (self.weights.id,) if kernel == kernel_of(self.weights) else ()
             plain = kernel in PLAIN_KERNELS
-            tables = (LOOKED_UP,) if kernel.startswith(("iq", "mxfp4")) else ()
-            kinds = (*own, "") if plain else (*own, kernel, *tables, QUANTIZED, "")
+            stored = (UNORDERED,) if kernel.startswith(UNORDERED_FORMATS) else ()
+            kinds = (*own, "") if plain else (*own, kernel, *stored, QUANTIZED, "")
             known = self.found[kernel] = Factors(
                 self.of("weights_factor", kinds),
                 self.of("matrix_factor", kinds),

@@ -79,6 +79,7 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # tiles. Under SYCL it is threads that attend, at a sixteenth of Intel's matrix units' rate, and packed weights that are
 # not ordered anew when a model is loaded come at a quarter of the bandwidth that others do; under Vulkan products take
 # twice to three times, and four times that on Arc A, where threads multiply.
+# Of rocBLAS on CDNA 3 a comment in llama.cpp's source says that it performs very poorly: as threads multiply.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
 OWN = {
@@ -91,8 +92,8 @@ OWN = {
     | {"matrix_factor_bf16@Volta": 8.0, "matrix_factor_bf16@Vega 20": 2.0}
     | {"attention_factor@Intel": 16.0, "matrix_factor@Intel": 2.0}
     | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0}
-    | {"weights_factor_looked-up@Intel": 4.0, "weights_factor_looked-up@Intel vulkan": 2.0}
-    | {"matrix_factor_quantized@Xe-HPG vulkan": 12.0},
+    | {"weights_factor_unordered@Intel": 4.0, "weights_factor_unordered@Intel vulkan": 2.0}
+    | {"matrix_factor_quantized@Xe-HPG vulkan": 12.0, "matrix_factor@CDNA 3@2024": 20.0},
     "vllm": SUSTAINED
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
     | {"expert_reading_factor_mxfp4@AMD": 2.8, "expert_reading_factor_w4a16@AMD": 4.0}

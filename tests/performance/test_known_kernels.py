@@ -297,6 +297,18 @@ def test_heads_that_threads_attend_to_one_by_one_leave_no_rows_empty() -> None:
     assert found.seconds(operation) == pytest.approx(1 + worked(1e9, operation.flops))
 
 
+@pytest.mark.parametrize(("queries", "kernel", "slow"), [(1, "q8-0", True), (3, "q8-0", False), (1, "bf16", False)])
+def test_a_packed_cache_is_taken_by_each_query_head_for_itself(queries: float, kernel: str, slow: bool) -> None:
+    """Kernels for vectors unpack keys and values once for every query head, up to two tokens of a sequence."""
+    known = law("decode", kernel, key_s=0.0, turn_s=0.0)
+    found = Kernels(CARD, own=OwnKernels(packed_elements=1e-10))
+    found.take(known)
+    operation = ATTENTION._replace(queries=queries, kernel=kernel)
+    unpacked = operation.pairs * 8 * (64 + 32) / (1e-10 * found.unit_clocks)
+    expected = 1 + unpacked if slow else device(known).seconds(operation)
+    assert found.seconds(operation) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(("queries", "kind"), [(1.0, "latent-decode"), (100.0, "latent-prefill")])
 @pytest.mark.parametrize(("heads", "filled"), [(16, 64), (64, 64), (128, 128)])
 def test_chosen_entries_and_heads_that_are_filled_up(queries: float, kind: str, heads: int, filled: int) -> None:

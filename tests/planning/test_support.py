@@ -140,7 +140,7 @@ def test_ranks_take_whole_groups_of_a_fused_projection(model: str, tensor: int, 
     [
         ("rtx-3090", "fp16", True),
         ("rtx-3090", "q8_0", False),  # a cache in few bits
-        ("arc-pro-b60-24gb", "fp16", None),  # whose SYCL has none
+        ("arc-pro-b60-24gb", "fp16", None),  # a third as fast as one on one pair
         ("m4-max-64gb", "fp16", False),  # of which two are two computers
     ],
 )
