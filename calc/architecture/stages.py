@@ -25,7 +25,7 @@ class Stage(NamedTuple):
         """Whether the stage holds the final norm and the output matrix."""
         return self.last == self.architecture.layer_count
 
-    def kind_counts(self) -> list[tuple[Layer, int]]:
+    def kind_counts(self) -> tuple[tuple[Layer, int], ...]:
         """Return each kind of layer in the stage with how often it occurs."""
         return self.architecture.kind_counts(self.first, self.last)
 
