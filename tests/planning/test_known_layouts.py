@@ -1,5 +1,6 @@
 """Layouts and the fewest devices: which divisions there are, what is refused in which words, what searches find."""
 
+from math import inf
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -267,7 +268,7 @@ def test_a_sharded_run_is_divided_over_copies() -> None:
 def test_the_fewest_devices_of_a_run(zero: int, part: Layout, least: int, found: int | None) -> None:
     """With sharding any number of parts, without it powers of two, up to 4,096 and to a layer on each stage."""
     layout = training_fit.fewest(
-        plan(stage_of_zero=zero), part, lambda asked: asked is not None and asked.layout.devices >= least
+        plan(stage_of_zero=zero), part, lambda asked: least - asked.layout.devices if asked else inf
     )
     assert (layout.devices if layout else None) == found
 
