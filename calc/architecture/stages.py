@@ -29,6 +29,12 @@ class Stage(NamedTuple):
         """Return each kind of layer in the stage with how often it occurs."""
         return self.architecture.kind_counts(self.first, self.last)
 
+    @property
+    def content(self) -> tuple[int, ...]:
+        """How many layers of each kind of the model stand in it: what tells its layers from another stage's."""
+        span = self.architecture.pattern[self.first : self.last]
+        return tuple(map(span.count, range(len(self.architecture.kinds))))
+
     def uses(self, tensor: Tensor, stored: int) -> int:
         """Return how many times a pass meets a tensor that is stored so often: a shared one once in each layer."""
         return sum(count for kind, count in self.kind_counts() if tensor in kind.tensors) if tensor.shared else stored

@@ -1,5 +1,6 @@
 """How surely what is served fits, by the numbers of its report and without making one, and what it lacks to be sure."""
 
+from calc.memory.runtime import ALLOCATED, RESERVED
 from calc.planning.chance import chance_of_fitting, free_cache, sure_bytes
 from calc.planning.served import Served
 from calc.planning.serving_report import pool_range, total_range
@@ -19,6 +20,18 @@ def lacking_of(served: Served) -> int:
     room = capacity_of(served) or 0
     spare, upper = spread_of(served, room)
     return sure_bytes(needed_bytes=room - spare, upper_bytes=upper) - room
+
+
+def sure_on_larger(served: Served) -> int:
+    """Return the bytes on which what is served surely fits at the least, on a device of the maker with more memory.
+
+    An engine that sets no pool aside allocates as much there, and its allocator keeps no less, whatever the driver
+    holds. Others have steps by the device's size: of them nothing is known.
+    """
+    if served.runtime.pool is not None:
+        return 0
+    size = served.runtime.scoped(ALLOCATED, RESERVED)
+    return sure_bytes(needed_bytes=size, upper_bytes=total_range(served, size, True)[1] - size)
 
 
 def spread_of(served: Served, room: int) -> tuple[int, int]:

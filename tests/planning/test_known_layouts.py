@@ -379,3 +379,15 @@ def test_attention_apart_from_experts(model: str, ranks: int, tensor: list[int])
     """Where tensor ranks would repeat a cache and there is an expert for each, attention may have fewer of them."""
     found = apart_layouts(architecture(model), ranks)
     assert found == tuple(Layout(tensor=degree, data=ranks // degree, expert=ranks) for degree in tensor)
+
+
+def test_an_answer_is_the_same_after_one_of_a_model_that_is_alike() -> None:
+    """Jamba 1.5 Mini has the layers of Jamba 0.1: what is known of the stages of one is no other stage of the other."""
+    asked = {"engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "rtx-3060-12gb", "accelerators": 8}
+    sums = []
+    for first in ("jamba-1.5-mini", "jamba-v0.1"):
+        distinct_stages.cache_clear()
+        fullest_stages.cache_clear()
+        estimate({**asked, "model": first})
+        sums.append(estimate({**asked, "model": "jamba-1.5-mini"})["memory"]["sum_over_devices_bytes"])  # type: ignore[index]
+    assert sums[0] == sums[1]
