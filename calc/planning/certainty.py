@@ -3,7 +3,7 @@
 from calc.memory.runtime import ALLOCATED, RESERVED
 from calc.planning.chance import chance_of_fitting, free_cache, sure_bytes
 from calc.planning.served import Served
-from calc.planning.serving_report import pool_range, total_range
+from calc.planning.serving_report import pool_range, range_above
 
 
 def chance_of(served: Served) -> float:
@@ -31,7 +31,7 @@ def sure_on_larger(served: Served) -> int:
     if served.runtime.pool is not None:
         return 0
     size = served.runtime.scoped(ALLOCATED, RESERVED)
-    return sure_bytes(needed_bytes=size, upper_bytes=total_range(served, size, True)[1] - size)
+    return sure_bytes(needed_bytes=size, upper_bytes=range_above(served, size))
 
 
 def spread_of(served: Served, room: int) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def spread_of(served: Served, room: int) -> tuple[int, int]:
     free = free_cache(((amount.id, amount.bytes) for amount in runtime.amounts), fits=runtime.fits)
     if free is not None:
         return free, pool_range(served, free)[1] - free
-    return room - runtime.device, total_range(served, runtime.device, True)[1] - runtime.device
+    return room - runtime.device, range_above(served, runtime.device)
 
 
 def capacity_of(served: Served) -> int | None:
