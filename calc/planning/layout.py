@@ -12,7 +12,7 @@ from calc.planning.blocks import cut_blocks
 MOST_DEVICES = 4096
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)  # a plan asks of hundreds of models in turn
 def tensor_degrees(architecture: Architecture) -> tuple[int, ...]:
     """Return the tensor-parallel degrees a model allows.
 
