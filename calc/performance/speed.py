@@ -106,7 +106,7 @@ class Question(NamedTuple):
 def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None:
     """Return the passes that a question is about, None where the device's rates are not known."""
     return passes_of(
-        Setup(question.engine, question.era, values, question.attention, question.backend),
+        Setup(question.engine, question.era, values, question.attention, backend=question.backend),
         demand=question.demand,
         layout=question.layout,
         accelerator=question.accelerator,

@@ -182,7 +182,7 @@ class Bounds:
         layouts = candidates(asked.demand, devices.number, engine)
         if not layouts or asked.placement.on_host or not is_timed_on(engine, devices.accelerator):
             return 0.0
-        setup = Setup(engine.id, engine.era, engine.values, asked.attention, engine.backend)
+        setup = Setup(engine.id, engine.era, engine.values, asked.attention, backend=engine.backend)
         kernels, schedule = kernels_and_schedule(setup, asked.demand, layouts[0], devices.accelerator)
         if kernels is None:
             return 0.0

@@ -98,9 +98,8 @@ class Wanted(NamedTuple):
         serving = self.serving
         if serving is None:
             return 0
-        cases = serving.full_cases(self.demand, self.layout)
-        found = [Served(serving, self.demand, self.layout, case, serving.runtime(case), None) for case in cases]
-        return min(map(sure_on_larger, found))
+        held = ((case, serving.runtime(case)) for case in serving.full_cases(self.demand, self.layout))
+        return min(sure_on_larger(Served(serving, self.demand, self.layout, *pair, None)) for pair in held)
 
     def most(self, changed: Callable[[int], Trial], least: int, most: int) -> Iterator[tuple[int, Trial]]:
         """Iterate over the most of something that surely fits, and the most that fits, with what is left then."""
