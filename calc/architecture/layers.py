@@ -1,7 +1,9 @@
 """A model as the list of its layers: what each stores, what it computes with, and what it keeps of a sequence."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
+from calc.architecture.identity import Same
 from calc.architecture.tensors import Tensor
 
 # Which tokens a cache holds: all of a sequence, or where an encoder stands before the decoder, one of the two parts.
@@ -211,7 +213,13 @@ class Architecture(NamedTuple):
             (tensor.copies for kind in self.kinds for tensor in kind.tensors if tensor.active is not None), default=0
         )
 
-    def kind_counts(self, first: int = 0, last: int | None = None) -> list[tuple[Layer, int]]:
+    def kind_counts(self, first: int = 0, last: int | None = None) -> tuple[tuple[Layer, int], ...]:
         """Return each kind of layer with how often it stands among the layers `first` to `last` (exclusive)."""
-        span = self.pattern[first:last]
-        return [(kind, count) for index, kind in enumerate(self.kinds) if (count := span.count(index))]
+        return counted_kinds(Same(self), first, last)
+
+
+@lru_cache(maxsize=4096)  # an estimate asks for the same of hundreds of stages
+def counted_kinds(model: Same[Architecture], first: int, last: int | None) -> tuple[tuple[Layer, int], ...]:
+    """Return what `Architecture.kind_counts` does, with the kinds of that very model, not of one that is alike."""
+    span = model.value.pattern[first:last]
+    return tuple((kind, count) for index, kind in enumerate(model.value.kinds) if (count := span.count(index)))

@@ -25,9 +25,15 @@ class Stage(NamedTuple):
         """Whether the stage holds the final norm and the output matrix."""
         return self.last == self.architecture.layer_count
 
-    def kind_counts(self) -> list[tuple[Layer, int]]:
+    def kind_counts(self) -> tuple[tuple[Layer, int], ...]:
         """Return each kind of layer in the stage with how often it occurs."""
         return self.architecture.kind_counts(self.first, self.last)
+
+    @property
+    def content(self) -> tuple[int, ...]:
+        """How many layers of each kind of the model stand in it: what tells its layers from another stage's."""
+        span = self.architecture.pattern[self.first : self.last]
+        return tuple(map(span.count, range(len(self.architecture.kinds))))
 
     def uses(self, tensor: Tensor, stored: int) -> int:
         """Return how many times a pass meets a tensor that is stored so often: a shared one once in each layer."""

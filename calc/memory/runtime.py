@@ -112,6 +112,7 @@ class Case(NamedTuple):
     placement: Placement
     correction: float  # by which a reader has measured other than is computed what the engine takes for itself
     known: dict[Hashable, Any]  # what `once` was asked for
+    here: dict[Hashable, Any]  # what `on_device` was asked for, of any stage and layout
 
     def of(self, demand: Demand) -> "Case":
         """Return the same case with another number of sequences, as a search asks for it again and again."""
@@ -123,6 +124,13 @@ class Case(NamedTuple):
         if name not in self.known:
             self.known[name] = make(self)
         found: T = self.known[name]
+        return found
+
+    def on_device(self, name: Hashable, make: Callable[["Case"], T]) -> T:
+        """Return what depends on the engine and the device alone, beside what `name` says, worked out once for both."""
+        if name not in self.here:
+            self.here[name] = make(self)
+        found: T = self.here[name]
         return found
 
     @property
@@ -203,8 +211,9 @@ def make_case(
     placement: Placement = ON_DEVICES,
     host: Host | None = None,
     correction: float = 1.0,
+    here: dict[Hashable, Any] | None = None,
 ) -> Case:
-    """Return the case of a pipeline stage."""
+    """Return the case of a pipeline stage; `here` is what cases of the engine on the device have in common."""
     load = stage_load(demand=demand, stage=stage, layout=layout)
     visible = None if accelerator is None else visible_bytes(accelerator, engine)
     if placement.alone:
@@ -224,6 +233,7 @@ def make_case(
         placement=placement,
         correction=correction,
         known={},
+        here={} if here is None else here,
     )
 
 

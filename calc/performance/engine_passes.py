@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
@@ -26,16 +26,22 @@ if TYPE_CHECKING:
     from calc.performance.served_adapters import Served
 
 
+class Setup(NamedTuple):
+    """An engine as it is started: the coefficients of its version, and the kernels that it attends with."""
+
+    engine: str
+    era: str
+    values: Mapping[str, float]
+    attention: str
+    backend: str = ""
+
+
 def passes_of(
+    setup: Setup,
     *,
     demand: Demand,
     layout: Layout,
     accelerator: Accelerator | None,
-    engine: str,
-    era: str,
-    values: Mapping[str, float],
-    attention: str,
-    backend: str = "",
     placement: Placement = ON_DEVICES,
     host: Host | None = None,
     places: tuple[tuple[Accelerator, Stage], ...] = (),
@@ -46,28 +52,10 @@ def passes_of(
     `places` are the layers of each device where these are not alike.
     """
     if len(places) > 1:
-        one = partial(
-            passes_of,
-            demand=demand,
-            engine=engine,
-            era=era,
-            values=values,
-            attention=attention,
-            backend=backend,
-            placement=placement,
-        )
+        one = partial(passes_of, setup, demand=demand, placement=placement)
         return one_behind_another(one, layout, host, places=places, correction=correction)
-    found, schedule = kernels_and_schedule(
-        demand=demand,
-        layout=layout,
-        accelerator=accelerator,
-        engine=engine,
-        era=era,
-        values=values,
-        attention=attention,
-        backend=backend,
-        alone=placement.alone,
-    )
+    values = setup.values
+    found, schedule = kernels_and_schedule(setup, demand, layout, accelerator, alone=placement.alone)
     if found is None and not placement.alone:
         return None
     fuses = bool(values["fuses"])
@@ -87,37 +75,28 @@ def passes_of(
 
 
 def kernels_and_schedule(
-    *,
-    demand: Demand,
-    layout: Layout,
-    accelerator: Accelerator | None,
-    engine: str,
-    era: str,
-    values: Mapping[str, float],
-    attention: str,
-    backend: str = "",
-    alone: bool = False,
+    setup: Setup, demand: Demand, layout: Layout, accelerator: Accelerator | None, *, alone: bool = False
 ) -> tuple[Kernels | None, Schedule]:
     """Return the kernels of a device, and the schedule in which they run there.
 
     There are none where its rates are not known, or its host's processor works `alone`.
     """
     found, stepwise, family = None, False, demand.architecture.family
-    known = catalog().engine(engine)._replace(era=era)
+    known = catalog().engine(setup.engine)._replace(era=setup.era)
     triton = known.triton_experts(family)
     if accelerator is not None and not alone:
-        classes = kernel_classes(accelerator, backend)
+        classes = kernel_classes(accelerator, setup.backend)
         stepwise = known.chooses_in_steps(family, classes)
-        own = own_kernels(values, attention, classes, triton, ranks=layout.tensor)
-        found = device_kernels(accelerator, layout, engine, own)
+        own = own_kernels(setup.values, setup.attention, classes, triton, ranks=layout.tensor)
+        found = device_kernels(accelerator, layout, setup.engine, own)
     schedule = schedule_of(
-        values,
-        era=era,
+        setup.values,
+        era=setup.era,
         weights=demand.weights,
         accelerator=accelerator if found else None,
         market=device_class(accelerator) if accelerator else "",
-        backend=backend,
-        attention=attention,
+        backend=setup.backend,
+        attention=setup.attention,
         triton=triton,
         stepwise=stepwise,
         layout=layout,

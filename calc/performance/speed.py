@@ -9,7 +9,7 @@ from calc.catalog.records import Accelerator
 from calc.memory.budget import Demand, Layout
 from calc.memory.correction import UNCORRECTED, Correction
 from calc.memory.placement import ON_DEVICES, Host, Placement
-from calc.performance.engine_passes import passes_of
+from calc.performance.engine_passes import Setup, passes_of
 from calc.performance.operations import Experts, Product
 from calc.performance.pass_times import PassTime
 from calc.performance.passes import Passes
@@ -106,14 +106,10 @@ class Question(NamedTuple):
 def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None:
     """Return the passes that a question is about, None where the device's rates are not known."""
     return passes_of(
+        Setup(question.engine, question.era, values, question.attention, backend=question.backend),
         demand=question.demand,
         layout=question.layout,
         accelerator=question.accelerator,
-        engine=question.engine,
-        era=question.era,
-        backend=question.backend,
-        values=values,
-        attention=question.attention,
         placement=question.placement,
         host=question.host,
         places=question.places,

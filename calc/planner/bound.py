@@ -1,13 +1,12 @@
 """What a candidate needs at least, cheap enough for a whole catalogue: nothing better is cut by it."""
 
 from collections.abc import Mapping
-from functools import partial
 from math import inf
 from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.performance.engine_passes import kernels_and_schedule, passes_of
+from calc.performance.engine_passes import Setup, kernels_and_schedule, passes_of
 from calc.performance.operations import Pass
 from calc.performance.starts import beginnings, starts_s
 from calc.planner.candidate import Candidate, Own
@@ -183,23 +182,13 @@ class Bounds:
         layouts = candidates(asked.demand, devices.number, engine)
         if not layouts or asked.placement.on_host or not is_timed_on(engine, devices.accelerator):
             return 0.0
-        run = partial(
-            passes_of,
-            demand=asked.demand,
-            layout=layouts[0],
-            accelerator=devices.accelerator,
-            engine=engine.id,
-            era=engine.era,
-            backend=engine.backend,
-            values=engine.values,
-            attention=asked.attention,
-        )
-        kernels, schedule = kernels_and_schedule(**run.keywords)
+        setup = Setup(engine.id, engine.era, engine.values, asked.attention, backend=engine.backend)
+        kernels, schedule = kernels_and_schedule(setup, asked.demand, layouts[0], devices.accelerator)
         if kernels is None:
             return 0.0
         key = scenario["model"], own, engine.id, layouts[0], tuple(engine.values.get(name) for name in OF_MODELS)
         if key not in self.begun:
-            passes = run()
+            passes = passes_of(setup, demand=asked.demand, layout=layouts[0], accelerator=devices.accelerator)
             self.begun[key] = beginnings(passes) if passes else ()
         return starts_s(self.begun[key], kernels, schedule)
 

@@ -1,8 +1,9 @@
 """How surely what is served fits, by the numbers of its report and without making one, and what it lacks to be sure."""
 
+from calc.memory.runtime import ALLOCATED, RESERVED
 from calc.planning.chance import free_cache, least_chance, sure_bytes
 from calc.planning.served import Served
-from calc.planning.serving_report import pool_range, total_range
+from calc.planning.serving_report import pool_range, range_above
 
 
 def chance_of(served: Served) -> float:
@@ -20,6 +21,18 @@ def lacking_of(served: Served) -> int:
     return max(sure_bytes(needed_bytes=room - spare, upper_bytes=upper) for spare, upper in spreads) - room
 
 
+def sure_on_larger(served: Served) -> int:
+    """Return the bytes on which what is served surely fits at the least, on a device of the maker with more memory.
+
+    An engine that sets no pool aside allocates as much there, and its allocator keeps no less, whatever the driver
+    holds. Others have steps by the device's size: of them nothing is known.
+    """
+    if served.runtime.pool is not None:
+        return 0
+    size = served.runtime.scoped(ALLOCATED, RESERVED)
+    return sure_bytes(needed_bytes=size, upper_bytes=range_above(served, size))
+
+
 def spread_of(served: Served, room: int) -> tuple[int, int]:
     """Return the same as `room_of` has of a report: the bytes left, and by how much the range goes beyond them."""
     runtime = served.runtime
@@ -32,7 +45,7 @@ def spread_of(served: Served, room: int) -> tuple[int, int]:
 def device_spread(served: Served, room: int) -> tuple[int, int]:
     """Return the same of the whole device, whatever is set aside on it."""
     held = served.runtime.device
-    return room - held, total_range(served, held, True)[1] - held
+    return room - held, range_above(served, held)
 
 
 def capacity_of(served: Served) -> int | None:

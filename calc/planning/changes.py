@@ -7,7 +7,7 @@ from typing import NamedTuple
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine, Weights
 from calc.memory.budget import Demand, Layout
-from calc.planning.certainty import lacking_of
+from calc.planning.certainty import lacking_of, sure_on_larger
 from calc.planning.fit import most_that_fit
 from calc.planning.layout import fullest
 from calc.planning.served import Served
@@ -92,6 +92,14 @@ class Wanted(NamedTuple):
         room = (served.runtime.capacity or 0) - served.runtime.device
         missing = served.runtime.missing
         return Trial(room if serving.fits_host(demand) else min(room, -1), missing, max(missing, lacking_of(served)))
+
+    def surely_on_larger(self) -> int:
+        """Return the bytes on which it surely fits at the least, on a device of the maker with more memory."""
+        serving = self.serving
+        if serving is None:
+            return 0
+        held = ((case, serving.runtime(case)) for case in serving.full_cases(self.demand, self.layout))
+        return min(sure_on_larger(Served(serving, self.demand, self.layout, *pair, None)) for pair in held)
 
     def most(self, changed: Callable[[int], Trial], least: int, most: int) -> Iterator[tuple[int, Trial]]:
         """Iterate over the most of something that surely fits, and the most that fits, with what is left then."""

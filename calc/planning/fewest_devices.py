@@ -60,6 +60,10 @@ def is_beyond(serving: Serving, demand: Demand, halves: Layout) -> bool:
     """
     layers = demand.architecture.layer_count
     last = Stage(demand.architecture, layers - 1, layers)
-    few, many = (run(serving.case(demand, halves._replace(pipeline=count), last)) for count in (2, layers))
-    assert few.limit is not None and many.limit is not None
-    return few.needed > few.limit or (many.needed <= many.limit and not many.fits)
+    few = run(serving.case(demand, halves, last))
+    assert few.limit is not None
+    if few.fits or few.needed > few.limit:
+        return not few.fits
+    many = run(serving.case(demand, halves._replace(pipeline=layers), last))
+    assert many.limit is not None
+    return many.needed <= many.limit and not many.fits

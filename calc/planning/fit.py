@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
-from math import ceil
+from math import ceil, inf
 from typing import TypeVar
 
 from calc.catalog import Catalog
@@ -11,6 +11,7 @@ from calc.planning.layout import MOST_DEVICES, best_layout, fullest, loads, tens
 
 MOST_SEQUENCES = 10**7
 MOST_IN_MACHINE = 8  # of one host
+LINES = 6  # that narrow a range before it is halved
 T = TypeVar("T")
 
 
@@ -128,3 +129,34 @@ def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, m
             high, beyond = middle, float(middle_size - capacity_bytes)
             room, stayed = room / 2 if stayed < 0 else room, -1
     return low
+
+
+def first_that_fits(lacking: Callable[[int], float], part: Callable[[int], float], places: int) -> int | None:
+    """Return the first of so many places at which nothing is lacking, None where the last one lacks something.
+
+    Each needs less than the one before: of what is divided ever further it has a smaller `part`. Needs are nearly
+    straight lines in that part, so a few tries stand where a line through both ends meets what there is, with the
+    Illinois method as above. Where it is not known how much is lacking (inf), places are doubled.
+
+    >>> first_that_fits(lambda place: 10 + 1000 / (place + 1) - 45, lambda place: 1 / (place + 1), 4096)
+    28
+    """
+    low, high, stayed, lines = 0, places - 1, 0, LINES
+    spare = -lacking(high)
+    if spare < 0 or (over := lacking(low)) <= 0:
+        return None if spare < 0 else low
+    while high - low > 1:
+        middle = min(2 * low + 1, (low + high) // 2)
+        if over < inf and lines:
+            least = part(high) + (part(low) - part(high)) * spare / (over + spare)
+            middle = low + 1 + bisect_left(range(low + 1, high - 1), True, key=lambda place: part(place) <= least)
+            lines -= 1
+        elif over < inf:
+            middle = (low + high) // 2
+        if (found := lacking(middle)) <= 0:
+            high, spare = middle, -found
+            over, stayed = over / 2 if stayed > 0 else over, 1
+        else:
+            low, over = middle, found
+            spare, stayed = spare / 2 if stayed < 0 else spare, -1
+    return high

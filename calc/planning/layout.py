@@ -12,7 +12,7 @@ from calc.planning.blocks import cut_blocks
 MOST_DEVICES = 4096
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)  # a plan asks of hundreds of models in turn
 def tensor_degrees(architecture: Architecture) -> tuple[int, ...]:
     """Return the tensor-parallel degrees a model allows.
 
@@ -63,7 +63,7 @@ def check_experts(architecture: Architecture, layout: Layout, field: str) -> Non
 def distinct_stages(architecture: Architecture, pipeline: int) -> tuple[Stage, ...]:
     """Return the stages that can differ in memory: the first, the last, and of those between one of each content."""
     every = stages(architecture, pipeline)
-    between = {content(stage): stage for stage in every[1:-1]}
+    between = {stage.content: stage for stage in every[1:-1]}
     return tuple(dict.fromkeys((every[0], *between.values(), every[-1])))
 
 
@@ -71,13 +71,8 @@ def distinct_stages(architecture: Architecture, pipeline: int) -> tuple[Stage, .
 def fullest_stages(architecture: Architecture, pipeline: int) -> tuple[Stage, ...]:
     """Return those that can be the fullest: one between holds no more than the first or the last with its layers."""
     every = distinct_stages(architecture, pipeline)
-    ends = {content(every[0]), content(every[-1])}
-    return tuple(stage for stage in every if stage.is_first or stage.is_last or content(stage) not in ends)
-
-
-def content(stage: Stage) -> tuple[tuple[int, int], ...]:
-    """Return what tells the layers of one stage of a model from another's: how many of each kind there are."""
-    return tuple((id(kind), count) for kind, count in stage.kind_counts())
+    ends = {every[0].content, every[-1].content}
+    return tuple(stage for stage in every if stage.is_first or stage.is_last or stage.content not in ends)
 
 
 @lru_cache(maxsize=512)  # a search asks for the same on many devices, and a report again

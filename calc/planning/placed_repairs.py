@@ -139,42 +139,57 @@ def of_layers(wanted: Wanted) -> Iterator[Repair]:
 
 
 def of_devices(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over more devices of the kind, in numbers that machines and engines are made for."""
+    """Iterate over more devices of the kind, in numbers that machines and engines are made for.
+
+    Where whole layers are tight on some of them and do not surely fit on the most either, they do on none.
+    """
     engine, now = wanted.engine, wanted.layout.devices
     if not wanted.accelerator.sold_in_multiples or wanted.needed > MOST_BUILT:
         return
     by_layers = engine is not None and engine.splits_layers
     demand = wanted.serving.in_pieces(wanted.demand) if wanted.serving else wanted.demand
-    for count in range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT):
-        found = best_layout(demand, count, engine) if count > now and count >= wanted.needed else None
-        if found is not None:
-            change: dict[str, object] = {"accelerators": count, "parallelism": found._asdict()}
-            left = wanted.trial(wanted.demand, found)
-            yield from wanted.fitting(left, change, f"Take {show_count(count)} of them", HARDWARE)
+    built = range(now + 1, MOST_BUILT + 1) if by_layers else (2, 4, 8, MOST_BUILT)
+    counts, most = [count for count in built if count > now and count >= wanted.needed], None
+    for count in counts:
+        if (layout := best_layout(demand, count, engine)) is None:
+            continue
+        left = wanted.trial(wanted.demand, layout)
+        change: dict[str, object] = {"accelerators": count, "parallelism": layout._asdict()}
+        yield from wanted.fitting(left, change, f"Take {show_count(count)} of them", HARDWARE)
+        if by_layers and most is None and left.fits and not left.sure:
+            most = next(found for more in reversed(counts) if (found := best_layout(demand, more, engine)))
+            if not wanted.trial(wanted.demand, most).sure:
+                return
 
 
 def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     """Iterate over devices of the same maker and kind with more memory, the smallest that hold it first.
 
-    Where the one with the most memory does not hold it, none does.
+    Where the one with the most memory does not hold it, none does. Where it surely holds it there, others on which that
+    is tight are no help: those are left out that cannot do better, by what a smaller one has shown.
     """
     device, layout = wanted.accelerator, wanted.layout
 
     def is_able(other: Accelerator) -> bool:
-        return wanted.able(wanted.engine, wanted.demand.weights, other)
+        return not wanted.too_small(other, wanted.held) and wanted.able(wanted.engine, wanted.demand.weights, other)
 
     found = of_kind(wanted.facts, device.vendor, device.segment)
     larger = found[bisect_right(found, device.capacity_bytes, key=lambda other: other.capacity_bytes) :]
     others = [other for other in larger if layout.devices == 1 or other.sold_in_multiples]
     largest = next(filter(is_able, reversed(others)), None)
-    if largest is None or wanted.too_small(largest, wanted.held) or not holds(on_device(wanted, largest)):
+    most = on_device(wanted, largest).trial(wanted.demand) if largest else None
+    if most is None or not most.fits:
         return
     said = ("memory_limit", "display", "power_limit") if is_limited(wanted) else ()
-    left_out = dict[str, object].fromkeys(said)
+    left_out, least = dict[str, object].fromkeys(said), 0
     for other in others:
-        if not wanted.too_small(other, wanted.held) and is_able(other) and holds(there := on_device(wanted, other)):
-            change = {"accelerator": other.id, **left_out}
-            yield from wanted.fitting(there.trial(wanted.demand), change, f"Take {other.name}", HARDWARE)
+        if other.capacity_bytes < least or not is_able(other):
+            continue
+        there = on_device(wanted, other)
+        left = there.trial(wanted.demand)
+        if most.sure and left.fits and not left.sure:
+            least = there.surely_on_larger()
+        yield from wanted.fitting(left, {"accelerator": other.id, **left_out}, f"Take {other.name}", HARDWARE)
 
 
 @lru_cache(maxsize=64)
@@ -194,9 +209,3 @@ def on_device(wanted: Wanted, other: Accelerator) -> Wanted:
     return wanted._replace(
         accelerator=other, serving=under(wanted.serving, accelerator=other) if wanted.serving else None
     )
-
-
-def holds(wanted: Wanted) -> bool:
-    """Return whether it fits: under an engine it is seen on the first stage that does not."""
-    serving = wanted.serving
-    return serving.fits(wanted.demand, wanted.layout) if serving else wanted.trial(wanted.demand).fits

@@ -61,5 +61,5 @@ class PlacedStages:
 
     def key(self, stage: Stage) -> tuple[object, ...]:
         """Return what stages have in common that hold the same."""
-        apart, kinds = self.placement.apart(stage), tuple((id(kind), count) for kind, count in stage.kind_counts())
-        return stage.is_first, stage.is_last, kinds, apart.last - apart.first, stage.first if self.devices else 0
+        apart, place = self.placement.apart(stage), stage.first if self.devices else 0
+        return stage.is_first, stage.is_last, stage.content, apart.last - apart.first, place

@@ -1,6 +1,7 @@
 """What an engine holds over the stages of a layout: the fullest device, and what fits."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from calc.architecture.stages import Stage
 from calc.catalog.records import Accelerator, Engine
@@ -56,6 +57,7 @@ class Serving(PlacedStages):
         self.last: tuple[Demand, Engine, Layout, dict[tuple[int, int], Runtime]] | None = None  # asked of `runtime`
         self.last_asked: tuple[Engine, Demand] | None = None  # that cases were asked of last
         self.last_cases = dict[tuple[Layout, int, int], Case]()  # by the layers of the stage
+        self.last_here = dict[Hashable, Any]()  # what they have in common
         self.last_speed = Last()
 
     @property
@@ -95,6 +97,8 @@ class Serving(PlacedStages):
         if last is None or last[0] is not self.engine or last[1] is not demand:
             if last is None or last[0] is not self.engine or last[1] != demand._replace(sequences=last[1].sequences):
                 self.last_cases = {}
+            if last is None or last[0] is not self.engine:
+                self.last_here = {}
             self.last_asked = self.engine, demand
         key = layout, stage.first, stage.last
         known = self.last_cases.get(key)
@@ -118,6 +122,7 @@ class Serving(PlacedStages):
             placement=self.placement,
             host=self.host,
             correction=self.correction.memory,
+            here=self.last_here if own is self.accelerator else None,
         )
 
     def runtime(self, case: Case) -> Runtime:
@@ -144,7 +149,7 @@ class Serving(PlacedStages):
 
     def tried(self, demand: Demand, layout: Layout) -> tuple[Case, Runtime]:
         """Return the same where all stages fit; else one that does not, the first that is found."""
-        cases = self.full_cases(demand, layout)
+        cases = list(self.full_cases(demand, layout))
         beyond = self.beyond(cases) if len(cases) > 1 else None
         found = cases if beyond is None else [beyond]
         return self.fullest_of([(case, self.runtime(case)) for case in found])
@@ -157,16 +162,18 @@ class Serving(PlacedStages):
             return max(found, key=lambda pair: pair[1].device - (pair[1].capacity or 0))
         return max(found, key=lambda pair: (pair[1].device, pair[1].needed))
 
-    def full_cases(self, demand: Demand, layout: Layout) -> list[Case]:
-        """Return the cases of the stages that can be the fullest: of those that are alike the first."""
+    def full_cases(self, demand: Demand, layout: Layout) -> Iterator[Case]:
+        """Iterate over the cases of the stages that can be the fullest: of those that are alike the first."""
         if not self.placed:
-            every = fullest_stages(demand.architecture, layout.pipeline)
-            return [self.case(demand, layout, stage) for stage in every]
+            yield from (
+                self.case(demand, layout, stage) for stage in fullest_stages(demand.architecture, layout.pipeline)
+            )
+            return
         found = dict[object, Case]()
         for stage in self.placed_stages(demand, layout):
             case = self.case(demand, layout, stage)
             found.setdefault((self.key(stage), case.budget.weights), case)
-        return list(found.values())
+        yield from found.values()
 
     def sum_over_devices(self, demand: Demand, layout: Layout, known: tuple[Case, Runtime]) -> int:
         """Return the bytes of all devices, each counted as the fullest of its stage; `known` is one of them."""
@@ -210,12 +217,14 @@ class Serving(PlacedStages):
         """Return whether a layout serves the demand."""
         return self.fits_host(demand) and self.beyond(self.full_cases(demand, layout)) is None
 
-    def beyond(self, cases: list[Case]) -> Case | None:
+    def beyond(self, cases: Iterable[Case]) -> Case | None:
         """Return the first stage found that does not fit, None where all do."""
-        overfull = next((case for case in cases if case.overfull), None)
-        if overfull is not None:
-            return overfull
-        likely = sorted(cases, key=lambda case: -case.budget.total)  # too much is soon seen
+        likely = list[Case]()
+        for case in cases:
+            if case.overfull:
+                return case
+            likely.append(case)
+        likely.sort(key=lambda case: -case.budget.total)  # too much is soon seen
         return next((case for case in likely if not self.runtime(case).fits), None)
 
     def started(self, demand: Demand, devices: int) -> Layout | None:
@@ -240,7 +249,7 @@ class Serving(PlacedStages):
             return 0
         alone = layout._replace(data=1)
         case, runtime = known or self.fullest(demand, layout)
-        cases = self.full_cases(demand, alone)
+        cases = list(self.full_cases(demand, alone))
 
         def missing(count: int) -> int:
             if layout == alone and count == demand.sequences:

@@ -116,10 +116,14 @@ def outside_bytes(served: Served) -> int:
     return max(served.runtime.used - served.runtime.needed, 0)
 
 
+def range_above(served: Served, size: int) -> int:
+    """Return by how many bytes the upper end of a size's range is above it, which has what the allocator keeps."""
+    return total_range(served, size, True)[1] - size
+
+
 def pool_range(served: Served, pool: int) -> list[int]:
     """Return the range of the cache set aside; of what is left for one, by as much as what is held may be more."""
-    held = served.runtime.device
-    spread = pool_spread(served) if served.runtime.pool is not None else total_range(served, held, True)[1] - held
+    spread = pool_spread(served) if served.runtime.pool is not None else range_above(served, served.runtime.device)
     return [max(pool - spread, 0), pool + spread] if pool else [0, 0]
 
 

@@ -1,7 +1,7 @@
 """Searching for the fewest devices that a training run fits on."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from math import inf
 
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator
@@ -12,6 +12,7 @@ from calc.memory.training.phases import stays_bytes, timelines
 from calc.memory.training.plan import Plan
 from calc.memory.training.reserve import Total, device_bytes
 from calc.planning.chance import chance_of_fitting
+from calc.planning.fit import first_that_fits
 from calc.planning.layout import tensor_degrees
 
 MOST_DEVICES = 4096
@@ -80,37 +81,32 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog, *, fits: boo
     `fits` says whether the run fits as it is planned.
     """
 
-    def holds(asked: Plan | None) -> bool:
+    def lacking(asked: Plan | None) -> float:
         if asked is None or (asked.in_backward and asked.accumulation > 1):
-            return False
+            return inf
         found = fullest_within(asked, capacity_bytes)
-        return found is not None and device_bytes(asked, found[0], facts) <= capacity_bytes
+        return inf if found is None else device_bytes(asked, found[0], facts) - capacity_bytes
 
     own = plan.layout._replace(data=1)
     ways = [Layout()] if own.devices == 1 or not plan.stage_of_zero or own.expert > 1 else [Layout(), own]
-    found = [fewest(plan, part, holds) for part in ways]
+    found = [fewest(plan, part, lacking) for part in ways]
     if fits:
         found.append(plan.layout)
     layouts = [layout for layout in found if layout is not None]
     return min(layouts, key=lambda layout: layout.devices, default=None)
 
 
-def fewest(plan: Plan, part: Layout, fits: Callable[[Plan | None], bool]) -> Layout | None:
-    """Return the layout of fewest devices that fits: powers of two first, then with sharding any number between."""
+def fewest(plan: Plan, part: Layout, lacking: Callable[[Plan | None], float]) -> Layout | None:
+    """Return the layout of fewest devices on which nothing is lacking: any number with sharding, else powers of two."""
 
     def on(ranks: int) -> Plan | None:
         return divided(plan, ranks * part.devices, part)
 
-    most = MOST_DEVICES // part.devices
-    if plan.stage_of_zero and not fits(on(1 << most.bit_length() - 1)):
-        return None  # more ranks to share a copy never need more
-    ranks = 1
-    while ranks <= most and not fits(on(ranks)):
-        ranks *= 2
-    if ranks > most:
-        return None
+    doublings = (MOST_DEVICES // part.devices).bit_length()
     if plan.stage_of_zero:
-        few = ranks // 2 + 1
-        ranks = few + bisect_left(range(few, ranks), True, key=lambda between: fits(on(between)))
-    last = on(ranks)
-    return last.layout if last else None
+        place = first_that_fits(lambda place: lacking(on(place + 1)), lambda place: 1 / (place + 1), 1 << doublings - 1)
+        found = None if place is None else on(place + 1)
+    else:
+        ways = (on(1 << doubling) for doubling in range(doublings))
+        found = next((asked for asked in ways if lacking(asked) <= 0), None)
+    return found.layout if found else None

@@ -65,7 +65,7 @@ def by_use(facts: Catalog, segment: str) -> list[Engine]:
     return sorted(facts.engines(), key=lambda engine: (segment not in engine.usual_on, not engine.usual_on))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)  # a plan asks for it of hundreds of models on each kind of device
 def first_engine(
     *, facts: Catalog, place: Place, formats: tuple[str, ...], families: tuple[str, ...], caches: tuple[str, ...]
 ) -> str | None:

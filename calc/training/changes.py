@@ -1,6 +1,7 @@
 """Changes of a training run that could make it fit: what each changes, what it costs, and of some how far they go."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -55,6 +56,7 @@ class Change(NamedTuple):
     price: str
     level: int  # position in `PRICES`
     fields: dict[str, object]
+    part: float = 1.0  # of what is divided ever further, as much as it leaves together
 
 
 class Size(NamedTuple):
@@ -140,7 +142,8 @@ def of_batch(plan: Plan) -> Iterator[Change]:
         count = plan.accumulation * plan.micro_batch // micro
         what = f"Micro-batch {show_count(micro)} with {show_count(count)} accumulated"
         price = "The same batch a step; smaller matrices use the device a little less well."
-        yield Change("micro-batch", what, price, LITTLE, fields={"micro_batch": micro, "gradient_accumulation": count})
+        fields: dict[str, object] = {"micro_batch": micro, "gradient_accumulation": count}
+        yield Change("micro-batch", what, price, LITTLE, fields=fields, part=micro)
 
 
 def of_sharding(plan: Plan) -> Iterator[Change]:
@@ -219,11 +222,13 @@ def of_sequence(plan: Plan, scenario: Scenario, capacity_bytes: int, facts: Cata
     None is if a quarter is still too long: that is another run.
     """
 
-    def longest(*, surely: bool) -> int:
-        def size(steps: int) -> int:
-            return size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts).least(surely=surely)
+    @cache
+    def size(steps: int) -> Size:
+        return size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts)
 
-        return most_that_fit(size, capacity_bytes, least, (plan.tokens - 1) // SEQUENCE_STEP)
+    def longest(*, surely: bool) -> int:
+        steps = (plan.tokens - 1) // SEQUENCE_STEP
+        return most_that_fit(lambda count: size(count).least(surely=surely), capacity_bytes, least, steps)
 
     if stays_beyond(plan, capacity_bytes):
         return
@@ -253,7 +258,7 @@ def of_devices(plan: Plan, scenario: Scenario) -> Iterator[Change]:
             if not plan.stage_of_zero:
                 fields["sharding"] = "zero-3"
                 what += " and FSDP"
-            yield Change("devices", what, MORE, HARDWARE, fields={**fields, "shard_ranks": None})
+            yield Change("devices", what, MORE, HARDWARE, fields={**fields, "shard_ranks": None}, part=1 / data)
     packed = scenario.get("method") == "qlora"
     if not packed and not plan.stage_of_zero and (layout.data == 1 or not alone):
         for tensor in tensor_degrees(plan.architecture):
@@ -261,4 +266,4 @@ def of_devices(plan: Plan, scenario: Scenario) -> Iterator[Change]:
                 wider = layout._replace(tensor=tensor)
                 what = f"Use {show_count(wider.devices)} devices, {tensor} of them tensor-parallel"
                 fields = {"parallelism": wider._asdict(), "accelerators": wider.devices}
-                yield Change("tensor", what, MORE, HARDWARE, fields=fields)
+                yield Change("tensor", what, MORE, HARDWARE, fields=fields, part=1 / tensor)

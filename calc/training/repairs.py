@@ -4,17 +4,17 @@ Every function takes a scenario of `workload: training` as a reader gives it, wi
 change of one field lets the defaults of others follow. Sizes are those that `estimate` would report.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Set
-from functools import cache
+from functools import partial
 from itertools import groupby
+from math import inf
 from typing import NamedTuple
 
 from calc.catalog import Catalog, catalog
 from calc.errors import ScenarioError
 from calc.memory.training.device import Device
 from calc.memory.training.plan import PARAMETERS, Plan
-from calc.planning.fit import most_that_fit
+from calc.planning.fit import first_that_fits, most_that_fit
 from calc.planning.training_fit import fullest, fullest_within, room_on
 from calc.training.changes import (
     BESIDE_WEIGHTS,
@@ -88,32 +88,28 @@ def repairs(scenario: Scenario, *, fine_tuning: bool = True) -> list[Repair]:
 
 def repairs_of(scenario: Scenario, plan: Plan, capacity: int, size: Size, *, fine_tuning: bool = True) -> list[Repair]:
     """Return the same of a run whose plan and size are known already."""
-    facts, known = catalog(), dict[str, Repair | None]()
+    facts, known = catalog(), dict[str, Size | None]()
     if size.least(surely=True) <= capacity:
         return []
 
-    def trial(change: Change) -> Repair | None:
+    def lacking(change: Change, *, surely: bool) -> float:
         if change.what not in known:
-            known[change.what] = made(change)
-        return known[change.what]
+            known[change.what] = tried(scenario, change.fields, facts, capacity)
+        after = known[change.what]
+        if after is None:
+            return inf
+        return max(after.least(surely=surely) - capacity, after.device + LEAST_GAIN_BYTES - size.device)
 
-    def made(change: Change) -> Repair | None:
-        after = tried(scenario, change.fields, facts, capacity)
-        if after is None or after.device > capacity or size.device - after.device < LEAST_GAIN_BYTES:
-            return None
-        return effect(change, before=size, after=after, capacity=capacity)
-
-    def sure(change: Change) -> Repair | None:
-        repair = trial(change)
-        return repair if repair and repair.sure else None
-
-    every = candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning)
     useless = beside_the_point(plan, capacity, size.passing)
-    every = (change for change in every if change.id not in useless)
-    kinds = [list(alike) for _, alike in groupby(every, key=lambda change: change.id)]
-    tight = size.device <= capacity  # so that what leaves it so is no help
-    found = (mildest(alike, sure) or (None if tight else mildest(alike, trial)) for alike in kinds)
-    listed = [repair for repair in found if repair is not None]
+    every = candidates(scenario, plan, capacity, facts, fine_tuning=fine_tuning)
+    kinds = groupby((change for change in every if change.id not in useless), key=lambda change: change.id)
+    listed = list[Repair]()
+    for alike in (list(changes) for _, changes in kinds):
+        change = mildest(alike, partial(lacking, surely=True))
+        if change is None and size.device > capacity:  # what is tight is helped by nothing that leaves it so
+            change = mildest(alike, partial(lacking, surely=False))
+        if change is not None and (after := known[change.what]):
+            listed.append(effect(change, before=size, after=after, capacity=capacity))
     return sorted(listed, key=lambda repair: (not repair.sure, repair.change.level, devices_of(repair)))
 
 
@@ -139,24 +135,16 @@ def effect(change: Change, *, before: Size, after: Size, capacity: int) -> Repai
     return Repair(change, after.device, after.host, saved_bytes=before.device - after.device, sure=sure)
 
 
-def mildest(changes: list[Change], trial: Callable[[Change], Repair | None]) -> Repair | None:
-    """Return the first of some changes with one id that makes a run fit, None where none does.
+def mildest(changes: list[Change], lacking: Callable[[Change], float]) -> Change | None:
+    """Return the first of some changes with one id after which nothing is lacking, None where something always is.
 
-    Of many, halves and doubles of one number, each needs less than the one before: where the last does not help none
-    does, else steps are doubled until one helps, for a few devices mostly do, and what lies between is halved.
+    Of many, halves and doubles of one number, each needs less than the one before.
     """
     if len(changes) < FEW:
-        return next((repair for change in changes if (repair := trial(change))), None)
-    at = cache(lambda place: trial(changes[place]))
-    last = len(changes) - 1
-    if not at(last):
-        return None
-    if at(0):
-        return at(0)
-    step = 1
-    while step < last and not at(step):
-        step *= 2
-    return at(bisect_left(range(last), True, lo=step // 2 + 1, hi=min(step, last), key=lambda place: bool(at(place))))
+        return next((change for change in changes if lacking(change) <= 0), None)
+    parts = [change.part for change in changes]
+    place = first_that_fits(lambda place: lacking(changes[place]), parts.__getitem__, len(changes))
+    return None if place is None else changes[place]
 
 
 def devices_of(repair: Repair) -> int:

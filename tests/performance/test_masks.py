@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from calc.catalog import catalog
-from calc.performance.engine_passes import passes_of
+from calc.performance.engine_passes import Setup, passes_of
 from calc.performance.forward import Segment
 from calc.performance.masks import awaited_cells, masked_cells
 from calc.performance.passes import Passes
@@ -42,13 +42,10 @@ def under(model: str, device: str, version: str) -> Passes:
     )
     engine = catalog().engine("llama.cpp").of_version(version)
     found = passes_of(
+        Setup("llama.cpp", engine.era, engine.values, "flash"),
         demand=question.demand,
         layout=question.layout,
         accelerator=question.accelerator,
-        engine="llama.cpp",
-        era=engine.era,
-        values=engine.values,
-        attention="flash",
     )
     assert found is not None
     return found

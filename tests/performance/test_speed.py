@@ -11,7 +11,7 @@ from calc.architecture.config import Config
 from calc.architecture.families import read_config
 from calc.catalog import catalog
 from calc.memory.budget import Demand, Layout
-from calc.performance.engine_passes import passes_of
+from calc.performance.engine_passes import Setup, passes_of
 from calc.performance.operations import Collective, Product
 from calc.performance.passes import Passes
 from calc.performance.speed import Question, speed_of
@@ -53,14 +53,12 @@ def test_ranks_beyond_a_machine_say_so() -> None:
 
 def passes(engine: str = "vllm", card: str = "h100-sxm-80gb", model: str = "llama-3.1-8b", **degrees: int) -> Passes:
     """Return the passes of a model under an engine."""
+    record = catalog().engine(engine)
     found = passes_of(
+        Setup(engine, record.of_version().era, record.values, "flash"),
         demand=demand(model),
         layout=Layout(**degrees),
         accelerator=catalog().accelerator(card),
-        engine=engine,
-        era=catalog().engine(engine).of_version().era,
-        values=catalog().engine(engine).values,
-        attention="flash",
     )
     assert found is not None
     return found

@@ -1,5 +1,6 @@
 """What fits: layouts, the fewest devices, the most sequences."""
 
+from math import inf
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from calc import estimate
 from calc.catalog import catalog
 from calc.errors import ScenarioError
-from calc.planning.fit import in_whole_machines
+from calc.planning.fit import first_that_fits, in_whole_machines
 from calc.planning.layout import tensor_degrees
 from calc.scenario.model import known_architecture
 
@@ -135,3 +136,20 @@ def test_no_engine_gives_devices_parts_of_a_layer_that_it_splits_by_layers() -> 
     asked = {"model": "llama-3.2-1b", "engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "rtx-4090"}
     with pytest.raises(ScenarioError, match="16 would work"):
         estimate({**asked, "accelerators": 17})
+
+
+@pytest.mark.parametrize("bend", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("capacity", [9, 10, 11, 40, 300, 5000])
+@pytest.mark.parametrize("unknown", [0, 5, 100])
+def test_the_first_place_that_fits(bend: float, capacity: int, unknown: int) -> None:
+    """It is what trying each finds, in few tries: of straight and bent needs, and of some that are first unknown."""
+    tried = list[int]()
+
+    def lacking(place: int) -> float:
+        tried.append(place)
+        return inf if place < unknown else 10 + 1000 / (place + 1) ** bend - capacity
+
+    found = first_that_fits(lacking, lambda place: 1 / (place + 1), 4096)
+    most = len(tried)
+    assert found == next((place for place in range(4096) if lacking(place) <= 0), None)
+    assert most <= 20

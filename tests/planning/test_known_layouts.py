@@ -1,5 +1,6 @@
 """Layouts and the fewest devices: which divisions there are, what is refused in which words, what searches find."""
 
+from math import inf
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -267,7 +268,7 @@ def test_a_sharded_run_is_divided_over_copies() -> None:
 def test_the_fewest_devices_of_a_run(zero: int, part: Layout, least: int, found: int | None) -> None:
     """With sharding any number of parts, without it powers of two, up to 4,096 and to a layer on each stage."""
     layout = training_fit.fewest(
-        plan(stage_of_zero=zero), part, lambda asked: asked is not None and asked.layout.devices >= least
+        plan(stage_of_zero=zero), part, lambda asked: least - asked.layout.devices if asked else inf
     )
     assert (layout.devices if layout else None) == found
 
@@ -378,3 +379,15 @@ def test_attention_apart_from_experts(model: str, ranks: int, tensor: list[int])
     """Where tensor ranks would repeat a cache and there is an expert for each, attention may have fewer of them."""
     found = apart_layouts(architecture(model), ranks)
     assert found == tuple(Layout(tensor=degree, data=ranks // degree, expert=ranks) for degree in tensor)
+
+
+def test_an_answer_is_the_same_after_one_of_a_model_that_is_alike() -> None:
+    """Jamba 1.5 Mini has the layers of Jamba 0.1: what is known of the stages of one is no other stage of the other."""
+    asked = {"engine": "llama.cpp", "weights": "q4_k_m", "accelerator": "rtx-3060-12gb", "accelerators": 8}
+    sums = []
+    for first in ("jamba-1.5-mini", "jamba-v0.1"):
+        distinct_stages.cache_clear()
+        fullest_stages.cache_clear()
+        estimate({**asked, "model": first})
+        sums.append(estimate({**asked, "model": "jamba-1.5-mini"})["memory"]["sum_over_devices_bytes"])  # type: ignore[index]
+    assert sums[0] == sums[1]

@@ -463,7 +463,7 @@ def test_a_trial_looks_at_no_more_stages_than_it_must(weights: str, placed: dict
     whole, fullest = anew.fullest(read.demand, read.layout)
     assert runtime.fits == fullest.fits == serving.fits(read.demand, read.layout)
     assert not runtime.fits or (case.stage, runtime) == (whole.stage, fullest)
-    assert len(serving.full_cases(read.demand, read.layout)) < len(serving.loaded(read.demand, read.layout))
+    assert len(list(serving.full_cases(read.demand, read.layout))) < len(serving.loaded(read.demand, read.layout))
 
 
 def test_the_pool_of_a_pipeline_is_that_of_its_fewest_tokens(monkeypatch: pytest.MonkeyPatch) -> None:

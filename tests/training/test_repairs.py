@@ -261,6 +261,21 @@ def test_fewer_devices_come_first() -> None:
     assert counts == sorted(counts) and counts[0] == report["memory"]["devices_needed"] == 2
 
 
+def test_a_number_is_found_in_few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 70 numbers of devices and five of micro-batches four each are tried, as needs are lines in their parts."""
+    scenario = ONE | {"model": "llama-3.1-70b", "method": "qlora", "accelerator": "h200-sxm-141gb"}
+    scenario |= {"sharding": "zero-3", "micro_batch": 32, "sequence_tokens": 1024, "optimizer": "sgd"}
+    kinds, real = list[str](), search.tried
+
+    def tried(given: Any, fields: Any, *more: Any) -> Any:
+        kinds.append("devices" if "accelerators" in fields else next(iter(fields)))
+        return real(given, fields, *more)
+
+    monkeypatch.setattr(search, "tried", tried)
+    assert {"devices", "micro-batch"} <= set(ids(scenario | {"precision": "bf16-autocast"}))
+    assert kinds.count("devices") <= 5 and kinds.count("micro_batch") <= 4 and len(kinds) <= 16
+
+
 def test_devices_come_in_numbers_that_machines_have() -> None:
     """Full training of a 70B needs 19 H100s: three machines of eight are offered, not four."""
     scenario = ONE | {"model": "llama-3.3-70b", "accelerators": 8, "sharding": "zero-3"}

@@ -33,7 +33,7 @@ def llama_cpp(case: Case) -> Runtime:
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
     amounts += case.once("copied", copied_matrix)
     if case.accelerator is None or not case.accelerator.shares_host_memory:  # such a memory has no second context in it
-        amounts += case.once("context", lambda case: corrected(case, [context_amount(case)]))
+        amounts += case.on_device("context", lambda case: corrected(case, [context_amount(case)]))
     needed = sum(amount.bytes for amount in amounts)
     return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
 

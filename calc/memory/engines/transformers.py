@@ -38,7 +38,7 @@ def transformers(case: Case) -> Runtime:
     peak = max(moments(case, activations, logits, spare=spare, grows=grows), key=total)
     amounts = [*held_amounts(case), *corrected(case, peak), *case.once("beside", beside)]
     allocated = total(amounts)
-    context = case.once("context", driver_context)
+    context = case.on_device("context", driver_context)
     amounts.append(reserve(case, allocated, context.bytes, activations.bytes + logits.bytes))
     amounts.append(context)
     return Runtime(tuple(amounts), case.visible, case.visible, allocated + context.bytes, pool=None)

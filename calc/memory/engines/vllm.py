@@ -77,7 +77,7 @@ def start_of(case: Case) -> Start:
     """
     weights = case.once("weights", loaded_weights)
     cache = case.paged_cache(case.engine.whole("block_tokens"))
-    reading, limit = case.once("reading", lambda case: reading_bytes(case, step_tokens(case))), None
+    reading, limit = case.once("reading", lambda case: reading_bytes(case, case.once("step tokens", step_tokens))), None
     if case.visible is not None:
         share = case.engine.values["memory_fraction"] if case.fraction is None else case.fraction
         limit = int(share * case.visible)
@@ -131,7 +131,7 @@ def default_sequences(engine: Engine, accelerator: Accelerator | None) -> int:
 
 def running_sequences(case: Case) -> int:
     """Return the sequences that a step may have: as the engine is set up, or its default and what is asked for."""
-    usual = case.once("sequences", lambda case: default_sequences(case.engine, case.accelerator))
+    usual = case.on_device("sequences", lambda case: default_sequences(case.engine, case.accelerator))
     return case.slots or max(usual, case.sequences)
 
 
@@ -251,13 +251,14 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
 
     How many are asked for does not matter to it.
     """
+    joined, family = joins_others(case), case.stage.architecture.family
     return case.once(
         ("step", sequences),
         lambda case: StepAmounts(
             corrected(case, profile_amounts(case, sequences)),
-            case.once("links", lambda case: corrected(case, links_amounts(case))),
+            case.on_device(("links", joined, family), lambda case: corrected(case, links_amounts(case))),
             corrected(case, [graph_amount(case, sequences)])[0],
-            case.once("driver", lambda case: corrected(case, [driver_amount(case)])[0]),
+            case.on_device(("driver", joined), lambda case: corrected(case, [driver_amount(case)])[0]),
         ),
     )
 

@@ -27,7 +27,7 @@ def graph_amount(case: Case, sequences: int) -> Amount:
     keeps both sums of a layer, too.
     Source: vLLM's `_set_cudagraph_sizes`.
     """
-    shared = case.once("graphs", lambda case: constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs"))
+    shared = case.on_device("graphs", lambda case: constant(case, "cuda_graphs", "CUDA graphs", "cuda_graphs"))
     each = case.engine.values.get("cuda_graph_layer")
     if not each:
         return shared

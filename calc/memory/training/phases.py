@@ -282,8 +282,7 @@ def timelines(plan: Plan, every: list[Stage], most_bytes: float = inf) -> list[T
     found: dict[tuple[object, ...], Timeline] = {}
     result = []
     for position, stage in enumerate(every):
-        inside = tuple((id(kind), count) for kind, count in stage.kind_counts())
-        key = (stage.is_first, stage.is_last, inside)
+        key = stage.is_first, stage.is_last, stage.content
         if key not in found:
             timeline = Step(plan, stage, position).walk(most_bytes)
             if timeline is None:
