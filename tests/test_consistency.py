@@ -260,7 +260,7 @@ def test_a_few_more_rows_never_answer_sooner(accelerator: str) -> None:
 def test_more_prompt_never_answers_sooner(engine: str) -> None:
     """Of the same sequences in the same layout, a longer prompt has its first token no earlier.
 
-    Two thousandths are left to chunks: two halves of a pass may waste a little less of their last tiles than the whole.
+    Three thousandths are left to chunks: two halves of a pass may waste a little less of their last tiles than the whole.
     Among tensor ranks it is 6 %: sums larger than an engine's own kernels take are NCCL's, which may be faster there
     (8 MiB between two B200 were measured to take 50.6 and 41.5 microseconds).
     """
@@ -279,7 +279,7 @@ def test_more_prompt_never_answers_sooner(engine: str) -> None:
             if report["speed"] is None:
                 break
             first = report["speed"]["time_to_first_token_s"]["typical"]
-            slack = 0.94 if scenario["parallelism"].get("tensor", 1) > 1 else 0.998
+            slack = 0.94 if scenario["parallelism"].get("tensor", 1) > 1 else 0.997
             assert first >= slack * before, (tokens, scenario)
             before = first
 
