@@ -102,7 +102,7 @@ def test_cards_without_matrix_units_have_a_speed() -> None:
 @pytest.mark.parametrize(
     ("model", "version", "device", "weights", "published"),
     [
-        ("qwen1.5-moe-a2.7b", "4.37", "a100-sxm-80gb", "bf16", 8.49),
+        ("qwen1.5-moe-a2.7b", "4.40", "a100-sxm-80gb", "bf16", 8.49),
         ("qwen3-30b-a3b", "4.51.3", "h20-96gb", "bf16", 1.89),
         ("qwen3-30b-a3b", "4.51.3", "h20-96gb", "fp8", 0.44),
     ],
