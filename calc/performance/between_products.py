@@ -1,4 +1,4 @@
-"""What a training step moves between its products: norms, activations, additions, the table and the loss.
+"""What a training step moves between its products: norms, activations, additions, the table, the loss, what is sent.
 
 The bytes are those of a layer's tape, which also says what a layer keeps.
 """
@@ -11,9 +11,10 @@ from calc.architecture.layers import Layer
 from calc.architecture.stages import Stage
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.moments import local_outputs
-from calc.memory.training.plan import Plan
+from calc.memory.training.plan import FSDP, Plan
 from calc.memory.training.tape import KERNEL, MATMUL, VIEW, Op, Tape
-from calc.performance.operations import Counted, Pass, Pointwise
+from calc.performance.forward import TENSOR
+from calc.performance.operations import Collective, Counted, Pass, Pointwise
 
 LOGIT_BYTES = 4  # logits are FP32 in the loss
 SCORES = ("scores", "context")  # products of attention that is written out
@@ -42,6 +43,22 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
         first.append(loss)
         back.append(loss)
     return tuple(first), tuple(moved), tuple(back)
+
+
+def put_together(plan: Plan, sent: Pass) -> Pass:
+    """Return the copies of the stream that PyTorch's tensor parallelism makes where it gathers or scatters it.
+
+    Its collectives join along the first dimension, and tokens are the second: pieces are put in order after a gather
+    and before a scatter (torch.distributed._functional_collectives). Megatron-LM's tokens are first, and what goes in
+    pieces beside products needs no order.
+    """
+    if not plan.sequence_parallel or plan.trainer != FSDP or plan.core or plan.tensor_overlap:
+        return ()
+    return tuple(
+        Counted(Pointwise("Pieces of the stream in order", 2.0 * one.message_bytes, 1.0), times)
+        for one, times in sent
+        if isinstance(one, Collective) and one.group == TENSOR
+    )
 
 
 @lru_cache(maxsize=256)  # a tape is the same however many ranks share what is trained

@@ -6,7 +6,8 @@ import pytest
 
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
-from calc.performance.between_products import between
+from calc.performance.between_products import between, put_together
+from calc.performance.exchanges import exchanges
 from calc.performance.operations import Pointwise
 from calc.training.reading import read_training
 
@@ -100,3 +101,26 @@ def test_parts_that_are_run_one_by_one_move_more() -> None:
     assert all(one.name for kind in (*eager, *compiled) for one in kind)
     for apart, joined in zip(eager, compiled, strict=True):
         assert sum(one.bytes for one in apart) > sum(one.bytes for one in joined)
+
+
+def put_in_order(**changes: Any) -> float:
+    """Return the bytes of the pieces that are put in order forward, two tensor ranks and two data ranks."""
+    layout = {"parallelism": {"tensor": 2, "data": 2}, "sharding": "fsdp", "sequence_parallel": True}
+    asked = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": TOKENS} | layout | changes
+    plan = read_training(asked, catalog()).plan
+    sent = exchanges(plan, Stage(plan.architecture, 0, 32)).forward
+    copies = (item for item in put_together(plan, sent) if isinstance(item.operation, Pointwise))
+    return sum(times * one.bytes for one, times in copies)
+
+
+def test_pieces_of_the_stream_are_put_in_order() -> None:
+    """Two gathers and two scatters of each of 32 layers read the stream and write it."""
+    assert put_in_order() == 32 * 4 * 2 * STREAM
+
+
+@pytest.mark.parametrize(
+    "changes", [{"sequence_parallel": False}, {"tensor_overlap": True}, {"framework": "megatron-lm"}], ids=str
+)
+def test_pieces_in_order_are_left(changes: dict[str, Any]) -> None:
+    """Sums of the whole stream have no order, nor have pieces beside their products, nor Megatron-LM's tokens first."""
+    assert put_in_order(**changes) == 0.0
