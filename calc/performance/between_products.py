@@ -1,9 +1,9 @@
-"""What a training step moves between its products: norms, activations, additions, the table and the loss.
+"""What a training step moves between its products: norms, activations, additions, the table, the loss, what is sent.
 
 The bytes are those of a layer's tape, which also says what a layer keeps.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import lru_cache
 
 from calc.architecture.identity import Same
@@ -11,11 +11,14 @@ from calc.architecture.layers import Layer
 from calc.architecture.stages import Stage
 from calc.memory.training.loss import FULL as FULL_LOSS
 from calc.memory.training.moments import local_outputs
-from calc.memory.training.plan import Plan
+from calc.memory.training.plan import FSDP, Plan
+from calc.memory.training.recorder import SCALED
 from calc.memory.training.tape import KERNEL, MATMUL, VIEW, Op, Tape
-from calc.performance.operations import Counted, Pass, Pointwise
+from calc.performance.forward import TENSOR
+from calc.performance.operations import Collective, Counted, Pass, Pointwise
 
 LOGIT_BYTES = 4  # logits are FP32 in the loss
+LAYERS, ADDED = "Norms, activations and additions", "Adapters scaled and added"
 SCORES = ("scores", "context")  # products of attention that is written out
 PARTS_BACKWARD = 2  # kernels, of the gradients of an operation's two inputs
 LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
@@ -28,8 +31,8 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
     tapes = plan.tapes
     for kind, count in stage.kind_counts():
         ahead, behind = of_layer(Same(kind), Same(tapes.of(kind)), plan.choices.compiled)
-        moved.append(Counted(ahead, count))
-        back.append(Counted(behind, count))
+        moved += [Counted(one, count) for one in ahead]
+        back += [Counted(one, count) for one in behind]
     first: list[Counted] = []
     if stage.is_first:  # the table's rows are read, and their gradients added up
         rows = plan.batch.rows * plan.architecture.hidden_size * float(plan.scheme.compute)
@@ -44,24 +47,44 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
     return tuple(first), tuple(moved), tuple(back)
 
 
+def put_together(plan: Plan, sent: Pass) -> Pass:
+    """Return the copies of the stream that PyTorch's tensor parallelism makes where it gathers or scatters it.
+
+    Its collectives join along the first dimension, and tokens are the second: pieces are put in order after a gather
+    and before a scatter (torch.distributed._functional_collectives). Megatron-LM's tokens are first, and what goes in
+    pieces beside products needs no order.
+    """
+    if not plan.sequence_parallel or plan.trainer != FSDP or plan.core or plan.tensor_overlap:
+        return ()
+    return tuple(
+        Counted(Pointwise("Pieces of the stream in order", 2.0 * one.message_bytes, 1.0), times)
+        for one, times in sent
+        if isinstance(one, Collective) and one.group == TENSOR
+    )
+
+
 @lru_cache(maxsize=256)  # a tape is the same however many ranks share what is trained
-def of_layer(layer: Same[Layer], written: Same[Tape], fused: bool) -> tuple[Pointwise, Pointwise]:
-    """Return what a layer moves between its products, forward and backward."""
+def of_layer(layer: Same[Layer], written: Same[Tape], fused: bool) -> tuple[tuple[Pointwise, ...], ...]:
+    """Return what a layer moves between its products, forward and backward: of the layer, and of its adapters."""
     kind, tape = layer.value, written.value
-    sizes, kernels = [0.0, 0.0], [0.0, 0.0]
+    sizes, kernels = ([defaultdict[str, float](float) for _ in range(2)] for _ in range(2))
     for op in tape.ops:
         takes_time = own_time(op, kind)
+        name = ADDED if any(one.endswith(SCALED) for one in (op.output, *op.inputs)) else LAYERS
         for way, backward in enumerate((False, True)):
             if takes_time:
-                sizes[way] += op_bytes(op, tape, fused=fused, backward=backward)
-                kernels[way] += op_kernels(op, fused=fused, backward=backward)
-            sizes[way] += op.cast_bytes
-            kernels[way] += op.casts
+                sizes[way][name] += op_bytes(op, tape, fused=fused, backward=backward)
+                kernels[way][name] += op_kernels(op, fused=fused, backward=backward)
+            sizes[way][LAYERS] += op.cast_bytes
+            kernels[way][LAYERS] += op.casts
     if not fused:  # gradients of biases are sums over rows, and those of a value that several operations read added up
-        kernels[1] += sum(op.kernels - 1 for op in tape.ops if op.kind == MATMUL)
-        kernels[1] += sum(times - 1 for times in Counter(name for op in tape.ops for name in op.inputs).values())
-    name = "Norms, activations and additions"
-    return Pointwise(name, sizes[0], kernels[0]), Pointwise(name, sizes[1], kernels[1])
+        kernels[1][LAYERS] += sum(op.kernels - 1 for op in tape.ops if op.kind == MATMUL)
+        kernels[1][LAYERS] += sum(
+            times - 1 for times in Counter(name for op in tape.ops for name in op.inputs).values()
+        )
+    return tuple(
+        tuple(Pointwise(name, size, kernels[way][name]) for name, size in sizes[way].items()) for way in range(2)
+    )
 
 
 def own_time(op: Op, layer: Layer) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.memory.training.plan import MEGATRON, Plan
+from calc.performance.between_products import ADDED
 from calc.performance.device_rates import matrix_rate
 from calc.performance.exchanges import stride
 from calc.performance.fabric import NETWORK, joined, reached_share
@@ -30,14 +31,14 @@ from calc.performance.training_passes import CASTS, FP32, NARROW_SCHEME, UNALIGN
 # Kinds of operations, by what makes them slower in a step than alone.
 MOST_KNOWN = 1024  # operations of a device whose seconds are remembered
 PRODUCTS, ATTENTION, BACKWARD = "products", "attention", "attention-backward"
-MOVED, UNPACKED, COPIED = "moved", "unpacked", "copied"
+MOVED, ADAPTED, UNPACKED, COPIED = "moved", "adapted", "unpacked", "copied"
 SENT = "sent"  # which is no kind of its own: it runs beside the others
 # Kernels that turn the queries or keys of one packed sequence (Megatron Core's _apply_rotary_pos_emb_thd until August
 # 2026): cosine and sine, each scaled and cast, half the head negated and joined, two products, their sum, two copies;
 # and those of their gradients.
 TURNED, TURNED_BACK = 13, 11
 EXPERT_PRODUCTS = 2  # of each expert in a pass: the way in, gated or not, and the way out
-ON_DEVICE = (PRODUCTS, ATTENTION, BACKWARD, MOVED, UNPACKED)
+ON_DEVICE = (PRODUCTS, ATTENTION, BACKWARD, MOVED, ADAPTED, UNPACKED)
 
 
 class Part(NamedTuple):
@@ -117,7 +118,7 @@ def kind_of(one: Operation) -> str:
         return BACKWARD
     if isinstance(one, HostCopy):
         return COPIED
-    return UNPACKED if one.name == UNPACKING else MOVED
+    return {UNPACKING: UNPACKED, ADDED: ADAPTED}.get(one.name, MOVED)
 
 
 def grouped(passed: Pass) -> Grouped:

@@ -10,7 +10,17 @@ from calc.memory.training.plan import FIRST_TILES, LAYERS, NEWEST_TILES, RING, W
 from calc.performance.device_rates import device_class, family_of, matrix_rate
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.power import unlimited
-from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, PRODUCTS, UNPACKED, Launches, Timed
+from calc.performance.training_clock import (
+    ADAPTED,
+    ATTENTION,
+    BACKWARD,
+    COPIED,
+    MOVED,
+    PRODUCTS,
+    UNPACKED,
+    Launches,
+    Timed,
+)
 
 MOST_KNOWN = 256  # devices whose kernels are remembered
 MODULE = "module"  # what power is of: processor and GPU of a superchip together
@@ -50,6 +60,7 @@ class Pace:
             PRODUCTS: products,
             ATTENTION: attention,
             BACKWARD: attention / self.of("attention_backward"),
+            ADAPTED: 1.0,  # two kernels of a matrix, whose bytes are counted one by one
             MOVED: 1.0 if plan.choices.compiled else self.of("eager_share"),
             UNPACKED: values.get(f"{base}_unpack_share", 1.0),
             COPIED: 1.0,

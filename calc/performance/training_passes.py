@@ -15,7 +15,7 @@ from calc.memory.training.elements import low_rank_tensors
 from calc.memory.training.loss import FUSED
 from calc.memory.training.moments import kept_of
 from calc.memory.training.plan import FULL, MEGATRON, NO_CHECKPOINTS, PARAMETERS, PER_OPERATION, SELECTIVE, Plan
-from calc.performance.between_products import between
+from calc.performance.between_products import between, put_together
 from calc.performance.exchanges import exchanges
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import (
@@ -71,9 +71,10 @@ def step_passes(plan: Plan, stage: Stage) -> StepPasses:
     first, moved, moved_back = between(plan, stage)
     unpacked = unpacking(plan, stage)
     whole = multiplied + adapted + unpacked + casts(plan, multiplied, backward=False)
+    sent_on = tuple(one + put_together(plan, one) for one in (sent.forward, sent.again, sent.backward))
     return StepPasses(
-        forward=whole + moved + first + recast(plan, multiplied) + offloaded(plan, stage) + sent.forward,
-        again=again(plan, whole, moved) + sent.again,
+        forward=whole + moved + first + recast(plan, multiplied) + offloaded(plan, stage) + sent_on[0],
+        again=again(plan, whole, moved) + sent_on[1],
         backward=(
             *(found for item in multiplied for found in backward_of(plan, item)),
             *(found for item in adapted for found in both_gradients(item)),
@@ -81,7 +82,7 @@ def step_passes(plan: Plan, stage: Stage) -> StepPasses:
             *casts(plan, multiplied, backward=True),
             *moved_back,
             *offloaded(plan, stage),
-            *sent.backward,
+            *sent_on[2],
         ),
         **updating(plan, stage, sent),
         in_turn=trained_tensors(plan, stage) if plan.method.optimizer.in_turn else 0,

@@ -16,6 +16,7 @@ from calc.performance.operations import Collective
 from calc.performance.pipeline import pipelined
 from calc.performance.totals import total_bytes
 from calc.performance.training_clock import (
+    ADAPTED,
     ATTENTION,
     BACKWARD,
     COPIED,
@@ -95,7 +96,7 @@ class StepTime(NamedTuple):
         launch = count * one.launching
         return {
             COMPUTE: count * self.pace.seconds(one.whole, PRODUCTS, ATTENTION, BACKWARD),
-            MEMORY: count * self.pace.seconds(one.whole, MOVED, UNPACKED),
+            MEMORY: count * self.pace.seconds(one.whole, MOVED, ADAPTED, UNPACKED),
             LINKS: max(busy - count * one.device - launch, 0.0) + self.exchange_s,
             LAUNCH: launch,
             BUBBLE: self.bubble_s,

@@ -4,7 +4,17 @@ from calc.derivation import Step
 from calc.memory.training.plan import Plan
 from calc.performance.operations import Product
 from calc.performance.token_flops import TokenFlops
-from calc.performance.training_clock import ATTENTION, BACKWARD, COPIED, MOVED, ON_DEVICE, PRODUCTS, UNPACKED, Part
+from calc.performance.training_clock import (
+    ADAPTED,
+    ATTENTION,
+    BACKWARD,
+    COPIED,
+    MOVED,
+    ON_DEVICE,
+    PRODUCTS,
+    UNPACKED,
+    Part,
+)
 from calc.performance.training_step import StepTime
 from calc.units import show_count, show_number
 
@@ -15,6 +25,7 @@ SUMS = {
     ATTENTION: "Attention of a micro-batch forward",
     BACKWARD: "Attention of a micro-batch backward",
     MOVED: "What a micro-batch moves between its products",
+    ADAPTED: "What adapters scale and add in a micro-batch",
     UNPACKED: "Weights unpacked for a micro-batch",
     COPIED: "Copies between host and device for a micro-batch",
 }

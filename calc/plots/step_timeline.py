@@ -2,7 +2,7 @@
 
 from calc.catalog import catalog
 from calc.errors import ScenarioError
-from calc.performance.training_clock import ATTENTION, BACKWARD, MOVED, PRODUCTS, UNPACKED
+from calc.performance.training_clock import ADAPTED, ATTENTION, BACKWARD, MOVED, PRODUCTS, UNPACKED
 from calc.performance.training_step import StepTime, prepare, step_time
 from calc.plots import lanes
 from calc.plots.lanes import Line, Piece, one_behind_the_other, timeline
@@ -33,7 +33,7 @@ def line_of(step: StepTime) -> Line:
         [
             (lanes.COMPUTE, lanes.PRODUCTS, count * pace.seconds(one.whole, PRODUCTS)),
             (lanes.COMPUTE, lanes.ATTENTION, count * pace.seconds(one.whole, ATTENTION, BACKWARD)),
-            (lanes.MEMORY, lanes.MOVED, count * pace.seconds(one.whole, MOVED, UNPACKED)),
+            (lanes.MEMORY, lanes.MOVED, count * pace.seconds(one.whole, MOVED, ADAPTED, UNPACKED)),
         ]
     )
     sent = count * (one.waiting + one.behind + one.copied + one.hand_over) + one.last

@@ -6,7 +6,8 @@ import pytest
 
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
-from calc.performance.between_products import between
+from calc.performance.between_products import ADDED, between, put_together
+from calc.performance.exchanges import exchanges
 from calc.performance.operations import Pointwise
 from calc.training.reading import read_training
 
@@ -64,7 +65,7 @@ def test_an_adapter_in_fp32_is_cast_around() -> None:
     """
     changes: dict[str, Any] = {"method": "lora", "base_weights": "bf16", "precision": "bf16-autocast"}
     changes["lora"] = {"rank": 16, "targets": ["q_proj"]}
-    (_, (wide,), _), (_, (narrow,), _) = (moved(**changes, adapter_dtype=dtype) for dtype in ("fp32", "bf16"))
+    (_, (wide, _), _), (_, (narrow, _), _) = (moved(**changes, adapter_dtype=dtype) for dtype in ("fp32", "bf16"))
     assert wide.bytes - narrow.bytes == 6 * (2 * TOKENS * HIDDEN + 16 * (HIDDEN + HIDDEN))
     assert wide.kernels - narrow.kernels == 4
 
@@ -72,9 +73,18 @@ def test_an_adapter_in_fp32_is_cast_around() -> None:
 def test_what_four_bits_give_is_cast_to_the_type_of_the_stream() -> None:
     """Under autocast the stream of QLoRA is FP32, and so are the values between its matrices, twice as large."""
     changes: dict[str, Any] = {"method": "qlora", "lora": {"rank": 8, "targets": ["q_proj"]}, "adapter_dtype": "bf16"}
-    (_, (wide,), _), (_, (narrow,), _) = (moved(**changes, precision=one) for one in ("bf16-autocast", "bf16"))
+    (_, (wide, _), _), (_, (narrow, _), _) = (moved(**changes, precision=one) for one in ("bf16-autocast", "bf16"))
     inner = 6 * TOKENS * 8192 * 2  # gate, its activation, and the product of it with the other: read and written
     assert wide.bytes - narrow.bytes > inner
+
+
+def test_what_an_adapter_gives_is_scaled_and_added() -> None:
+    """Forward two kernels read three values and write two, backward one reads and writes; without adapters none."""
+    changes: dict[str, Any] = {"method": "lora", "precision": "bf16", "adapter_dtype": "bf16"}
+    _, ahead, back = moved(**changes, lora={"rank": 8, "targets": ["q_proj"]})
+    found = [[(one.bytes, one.kernels) for one in way if one.name == ADDED] for way in (ahead, back)]
+    assert found == [[(5 * STREAM, 2)], [(2 * STREAM, 1)]]
+    assert ADDED not in {one.name for way in moved()[1:] for one in way}
 
 
 def test_dropout_of_adapters_is_a_kernel_of_each() -> None:
@@ -100,3 +110,26 @@ def test_parts_that_are_run_one_by_one_move_more() -> None:
     assert all(one.name for kind in (*eager, *compiled) for one in kind)
     for apart, joined in zip(eager, compiled, strict=True):
         assert sum(one.bytes for one in apart) > sum(one.bytes for one in joined)
+
+
+def put_in_order(**changes: Any) -> float:
+    """Return the bytes of the pieces that are put in order forward, two tensor ranks and two data ranks."""
+    layout = {"parallelism": {"tensor": 2, "data": 2}, "sharding": "fsdp", "sequence_parallel": True}
+    asked = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": TOKENS} | layout | changes
+    plan = read_training(asked, catalog()).plan
+    sent = exchanges(plan, Stage(plan.architecture, 0, 32)).forward
+    copies = (item for item in put_together(plan, sent) if isinstance(item.operation, Pointwise))
+    return sum(times * one.bytes for one, times in copies)
+
+
+def test_pieces_of_the_stream_are_put_in_order() -> None:
+    """Two gathers and two scatters of each of 32 layers read the stream and write it."""
+    assert put_in_order() == 32 * 4 * 2 * STREAM
+
+
+@pytest.mark.parametrize(
+    "changes", [{"sequence_parallel": False}, {"tensor_overlap": True}, {"framework": "megatron-lm"}], ids=str
+)
+def test_pieces_in_order_are_left(changes: dict[str, Any]) -> None:
+    """Sums of the whole stream have no order, nor have pieces beside their products, nor Megatron-LM's tokens first."""
+    assert put_in_order(**changes) == 0.0

@@ -50,12 +50,12 @@ def test_all_sources_together(scores: list[Score]) -> None:
 
     Ranges are made of sources that were left out; here none is, so that more than four of five do.
 
-    Packed texts of unknown lengths, networks that nobody names, adapters that are FSDP's units each, a book's loop that
-    waits for each loss and recipes of mixtures that are verified in short runs are a fifth and more off.
+    Packed texts of unknown lengths, networks that nobody names, adapters that are FSDP's units each, and recipes of
+    mixtures that are verified in short runs are a fifth and more off.
     """
     whole = overall(by(scores, "source"))
     assert whole.middle <= 0.13
-    assert whole.covered is not None and 0.72 <= whole.covered <= 0.93
+    assert whole.covered is not None and 0.72 <= whole.covered <= 0.94
 
 
 def test_every_larger_error_has_its_reason(scores: list[Score]) -> None:

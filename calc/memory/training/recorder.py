@@ -10,6 +10,7 @@ STATISTIC_BYTES = 4  # means, deviations and log-sums are FP32
 KERNEL_STATE_BYTES, MASKED_KERNEL_STATE_BYTES = 24, 16  # seed and offset, kept once a layer by a fused attention kernel
 MASK_BYTES = 1  # an element of a dropout mask
 NORM_KERNELS = 8  # of an RMSNorm: raised to FP32, squared, its mean, epsilon added, the root, divided, lowered, weighed
+SCALED = ":scaled"  # ends the name of what an adapter adds to its matrix
 
 
 class Recorder:
@@ -240,7 +241,7 @@ class Recorder:
         tape.add(frozen._replace(output=plain))
         first = Op(MATMUL, (value,), low, (read, *masks), weight_grad_bytes=rank * inputs * bytes_of)
         tape.add(first._replace(casts=casts, cast_bytes=cast_bytes))
-        scaled = tape.value(f"{name}:scaled", rows * outputs * width)
+        scaled = tape.value(f"{name}{SCALED}", rows * outputs * width)
         tape.add(Op(MATMUL, (low,), update, (low,), weight_grad_bytes=rank * outputs * bytes_of))
         tape.add(Op(POINTWISE, (update,), scaled))
         if self.adapters is not None and self.adapters.dora:
