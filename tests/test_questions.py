@@ -43,10 +43,10 @@ def test_nearly_all_answers_are_right(answers: list[tuple[dict[str, str], str]])
 
 
 def test_what_is_sure_is_right_as_often_as_it_says(given: list[tuple[dict[str, str], Answer]]) -> None:
-    """Of sure answers 95 of 100 are right, of all others fewer: seven answers in ten are sure."""
+    """Of sure answers 95 of 100 are right, of all others fewer: more than half of all answers are sure."""
     sure = [row["outcome"] == answer.outcome for row, answer in given if answer.sure]
     others = [row["outcome"] == answer.outcome for row, answer in given if not answer.sure]
-    assert sum(sure) >= SURE * len(sure) and len(sure) >= 0.7 * len(given)
+    assert sum(sure) >= SURE * len(sure) and len(sure) >= 0.55 * len(given)
     assert sum(others) / len(others) < 0.9
 
 

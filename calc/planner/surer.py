@@ -5,7 +5,7 @@ from math import ceil
 
 from calc.planner.options import Option
 from calc.planning.certainty import chance_of
-from calc.planning.chance import DEVIATES, END, room_of
+from calc.planning.chance import STRETCH, room_of
 from calc.planning.served import serve
 from calc.question import read_question
 from calc.units import show_count
@@ -54,5 +54,5 @@ def surer_context(option: Option) -> dict[str, int] | None:
     if each <= 0:
         return None
     spare, upper = room_of(memory)
-    tokens = (context - ceil((DEVIATES / END * upper - spare) / each)) // STEP * STEP
+    tokens = (context - ceil((STRETCH * upper - spare) / each)) // STEP * STEP
     return {"context_tokens": tokens} if tokens * LEAST_SHARE >= context else None

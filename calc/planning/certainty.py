@@ -1,9 +1,11 @@
 """How surely what is served fits, by the numbers of its report and without making one, and what it lacks to be sure."""
 
+from math import ceil
+
 from calc.memory.runtime import ALLOCATED, RESERVED
-from calc.planning.chance import free_cache, least_chance, sure_bytes
+from calc.planning.chance import STRETCH, free_cache, least_chance, sure_bytes
 from calc.planning.served import Served
-from calc.planning.serving_report import pool_range, range_above
+from calc.planning.serving_report import pool_spread, range_above
 
 
 def chance_of(served: Served) -> float:
@@ -11,14 +13,15 @@ def chance_of(served: Served) -> float:
     room = capacity_of(served)
     if room is None:
         return 0.0
-    return least_chance(room, spread_of(served, room), device_spread(served, room))
+    return least_chance(room, free_spread(served), device_spread(served, room))
 
 
 def lacking_of(served: Served) -> int:
     """Return the bytes that are missing until what is served surely fits; not above 0 where it does."""
-    room = capacity_of(served) or 0
-    spreads = (spread_of(served, room), device_spread(served, room))
-    return max(sure_bytes(needed_bytes=room - spare, upper_bytes=upper) for spare, upper in spreads) - room
+    room, pool = capacity_of(served) or 0, free_spread(served)
+    spare, upper = device_spread(served, room)
+    lacking = sure_bytes(needed_bytes=room - spare, upper_bytes=upper) - room
+    return lacking if pool is None else max(lacking, ceil(STRETCH * pool[1]) - pool[0])
 
 
 def sure_on_larger(served: Served) -> int:
@@ -33,13 +36,11 @@ def sure_on_larger(served: Served) -> int:
     return sure_bytes(needed_bytes=size, upper_bytes=range_above(served, size))
 
 
-def spread_of(served: Served, room: int) -> tuple[int, int]:
-    """Return the same as `room_of` has of a report: the bytes left, and by how much the range goes beyond them."""
+def free_spread(served: Served) -> tuple[int, int] | None:
+    """Return the same as `pool_room` has of a report: bytes free of a cache, and by how much its range goes beyond."""
     runtime = served.runtime
     free = free_cache(((amount.id, amount.bytes) for amount in runtime.amounts), fits=runtime.fits)
-    if free is not None:
-        return free, pool_range(served, free)[1] - free
-    return device_spread(served, room)
+    return None if free is None else (free, pool_spread(served))
 
 
 def device_spread(served: Served, room: int) -> tuple[int, int]:
@@ -57,4 +58,4 @@ def capacity_of(served: Served) -> int | None:
 def bytes_left(served: Served) -> int | None:
     """Return the bytes that are left, as `room_of` has them of a report; None where nobody says how many there are."""
     room = capacity_of(served)
-    return None if room is None else spread_of(served, room)[0]
+    return None if room is None else (free_spread(served) or device_spread(served, room))[0]

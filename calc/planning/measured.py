@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from calc.memory.training.plan import Plan
 
 SPEED, MEMORY, TRAINING_SPEED, TRAINING_MEMORY = "speed", "memory", "training-speed", "training-memory"
-POOLS, NEW_POOLS = "memory_pool", "memory_pool_of_new_kinds"  # ranges of what is set aside for the cache
+# Ranges of what is set aside for the cache, and of what an engine holds that sets nothing aside.
+POOLS, NEW_POOLS, RANK_POOLS, TOTALS = (
+    f"memory_{name}" for name in ("pool", "pool_of_new_kinds", "pool_of_unsure_ranks", "total")
+)
 SENSES = ("vision", "audio")  # blocks of what sees and hears
 ANY = "any"  # device, where memory is asked of none
 POOLED = ("NVIDIA", "AMD")  # makers of devices whose memory PyTorch's own allocator gives out: all that was measured
@@ -108,13 +111,19 @@ def is_plain(architecture: Architecture) -> bool:
     return alike and not (senses or architecture.keeps_states or architecture.has_encoder)
 
 
-def pool_share(facts: Catalog, architecture: Architecture, *, shown: bool = True) -> float:
+def pool_share(facts: Catalog, architecture: Architecture, *, ranks: bool = False) -> float:
     """Return the share of a device within which four of five pools for the cache lie of what an unseen source says.
 
-    That of new kinds where rows have not `shown` how an engine is asked.
+    Of kinds that no row has shown it is larger, and of `ranks` of an engine that leaves more or less than it should.
     """
     known = is_plain(architecture) or measured(facts, MEMORY, family_bucket(architecture.family)).sources > 0
-    share = facts.entries("ranges")[POOLS if known and shown else NEW_POOLS]["inside"]
+    found = POOLS if known else NEW_POOLS
+    return max(share_of(facts, found), share_of(facts, RANK_POOLS)) if ranks else share_of(facts, found)
+
+
+def share_of(facts: Catalog, name: str) -> float:
+    """Return the share that is missed by no more than one of five: of a device, or of what it holds."""
+    share = facts.entries("ranges")[name]["inside"]
     assert isinstance(share, int | float)
     return share
 

@@ -15,7 +15,8 @@ from calc.memory.weights_working import weights_steps
 from calc.memory.working import activation_steps, adapter_steps, logit_steps
 from calc.planning.fewest_devices import devices_needed
 from calc.planning.layout import division
-from calc.planning.measured import pool_share
+from calc.planning.measured import TOTALS as TOTALS_RANGE
+from calc.planning.measured import pool_share, share_of
 from calc.planning.served import Served, bounded
 
 Report = dict[str, object]
@@ -91,6 +92,8 @@ def serving_totals(served: Served) -> Report:
 def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     """Return the range of a total: weights within their own, the rest within what measurements showed.
 
+    It is no narrower than what was missed at first sight.
+
     What the allocator may keep is in the upper end alone: it gives some of it back at times that none foresees. An
     engine that fills a share of the device varies by what lies outside of the share, and where that is too small by
     what it would have to be larger. What older drivers keep of graphs is in the upper end alone, too.
@@ -108,7 +111,8 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     below, above = values.get("range_low", 1 - spread), values.get("range_high", 1 + spread)
     low = weights * (1 - values["range_weights"]) + (value - weights - kept) * below
     high = weights * (1 + values["range_weights"]) + (value - weights) * above
-    return [min(int(low), value), max(int(high), value)]
+    missed = int(share_of(catalog(), TOTALS_RANGE) * value)
+    return [min(int(low), value - missed), max(int(high), value + missed)]
 
 
 def outside_bytes(served: Served) -> int:
@@ -129,8 +133,8 @@ def pool_range(served: Served, pool: int) -> list[int]:
 
 def pool_spread(served: Served) -> int:
     """Return the bytes by which four of five pools are off: a share of the device, larger for what no row has shown."""
-    ranks = served.serving.engine.values.get("unsure_ranks") and served.layout.tensor > 1
-    share = pool_share(catalog(), served.case.demand.architecture, shown=not ranks)
+    ranks = bool(served.serving.engine.values.get("unsure_ranks")) and served.layout.tensor > 1
+    share = pool_share(catalog(), served.case.demand.architecture, ranks=ranks)
     return int(share * (served.runtime.capacity or 0))
 
 

@@ -1,8 +1,9 @@
-"""How far the pools that engines set aside for the cache were off at first sight, as shares of a device's memory.
+"""How far memory was off at first sight: pools that engines set aside for the cache, and totals of those that do not.
 
-A pool is what is left of a device: what is missed beside it is missed of it, however large it is. Most of what is
-missed is what a family of models does that no row had shown: states, towers, windows. So families that have such things
-and had no row have a range of their own.
+A pool is what is left of a device: what is missed beside it is missed of it, however large it is, so its errors are
+shares of the device. Most of what is missed is what a family of models does that no row had shown: states, towers,
+windows. So families that have such things and had no row have a range of their own; so have tensor ranks of versions
+that are known to keep what others free. Errors of a total, or of a part of it, are shares of the total.
 """
 
 from collections.abc import Mapping
@@ -11,9 +12,9 @@ from math import exp
 from calc import ScenarioError, estimate
 from calc.architecture.layers import Architecture
 from calc.catalog import catalog
-from calc.planning.measured import NEW_POOLS, POOLS, is_plain
+from calc.planning.measured import NEW_POOLS, POOLS, RANK_POOLS, is_plain
 from calc.scenario.model import read_model
-from calc.validation.inference_memory import FILE, measured_of, scenario_of
+from calc.validation.inference_memory import ENGINES, FILE, measured_of, scenario_of
 from calc.validation.inference_memory import POOLS as METRICS
 from calc.validation.left_out import at_first_sight
 from calc.validation.residuals import Residual
@@ -35,7 +36,7 @@ def architectures() -> dict[str, Architecture]:
 
 
 def pool_errors() -> dict[str, list[Residual]]:
-    """Return errors at first sight, of what another source had shown before or any engine serves alike, and of the new.
+    """Return errors at first sight by range: of what had been shown or any engine serves alike, of the new, of ranks.
 
     Rows that were kept at first sight stand in their file in the order in which they were predicted; all others were
     there before.
@@ -43,7 +44,7 @@ def pool_errors() -> dict[str, list[Residual]]:
     first, of = at_first_sight(KIND), architectures()
     places = {name: place for place, name in enumerate(first)}
     begun = first_places({name: one.family for name, one in of.items()}, places)
-    found: dict[str, list[Residual]] = {POOLS: [], NEW_POOLS: []}
+    found: dict[str, list[Residual]] = {POOLS: [], NEW_POOLS: [], RANK_POOLS: []}
     for row in read_rows(FILE):
         name, source = row["id"], row["source_key"]
         if row["metric"] not in METRICS or name not in first or name not in of:
@@ -51,9 +52,39 @@ def pool_errors() -> dict[str, list[Residual]]:
         family = of[name].family
         shown = any(place < places[name] for other, place in begun[family].items() if other != source)
         error = measured_share(row) * (exp(first[name]) - 1.0)
-        found[POOLS if shown or is_plain(of[name]) else NEW_POOLS].append(
-            Residual(name, source, engine="", phase="", bucket=family, inside=error, outside=error)
-        )
+        known = POOLS if shown or is_plain(of[name]) else NEW_POOLS
+        found[RANK_POOLS if has_unsure_ranks(row) else known].append(share_error(row, error))
+    return found
+
+
+def has_unsure_ranks(row: Row) -> bool:
+    """Return whether a row is of tensor ranks under a version of which the catalogue says that they are unsure."""
+    scenario = scenario_of(row)
+    if scenario["parallelism"]["tensor"] == 1 or "engine_version" not in scenario:
+        return False
+    engine = catalog().engine(scenario["engine"]).of_version(scenario["engine_version"])
+    return bool(engine.values.get("unsure_ranks"))
+
+
+def share_error(row: Row, error: float) -> Residual:
+    """Return a row's error as a share."""
+    return Residual(row["id"], row["source_key"], row["engine"], phase="", bucket="", inside=error, outside=error)
+
+
+def total_errors() -> list[Residual]:
+    """Return errors at first sight of what sets nothing aside: of totals, and of parts, as shares of the total."""
+    first, found = at_first_sight(KIND), []
+    for row in read_rows(FILE):
+        if row["id"] not in first or ENGINES.get(row["engine"]) != "llama.cpp":
+            continue
+        try:
+            memory = estimate(scenario_of(row), repairs=False)["memory"]
+        except SkipError:
+            continue
+        assert isinstance(memory, dict)
+        devices = int(row["n_gpus"]) if row["per"] == "sum_all_gpus" else 1
+        missed = measured_of(row) * (exp(first[row["id"]]) - 1.0)
+        found.append(share_error(row, missed / devices / memory["device_bytes"]))
     return found
 
 

@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
-from calc.planning.measured import NEW_POOLS, POOLS, family_bucket, widening
+from calc.planning.measured import POOLS, TOTALS, family_bucket, widening
 from calc.validation.left_out import KINDS, OPEN, RANGED, at_first_sight, kept
 from calc.validation.pools import KIND as POOLED
-from calc.validation.pools import architectures, pool_errors
+from calc.validation.pools import architectures, pool_errors, total_errors
 from calc.validation.residuals import Residual
 from calc.validation.scores import median_size, read_rows
 
@@ -240,11 +240,13 @@ def written_ranges() -> str:
 
 
 def pool_ranges() -> dict[str, Range]:
-    """Return the shares of a device within which pools were at first sight; of the new, drawn to the others."""
-    errors = pool_errors()
-    known, new = (width(errors[name], 0.0) for name in (POOLS, NEW_POOLS))
-    ends = {POOLS: known, NEW_POOLS: drawn(new, sources(errors[NEW_POOLS]), known)}
-    return {name: entry(end, 0.0, errors[name]) for name, end in ends.items()}
+    """Return the shares within which memory was at first sight: of pools, and of all else drawn to these."""
+    errors = {**pool_errors(), TOTALS: total_errors()}
+    ends = {name: width(mine, 0.0) for name, mine in errors.items()}
+    return {
+        name: entry(end if name == POOLS else drawn(end, sources(errors[name]), ends[POOLS]), 0.0, errors[name])
+        for name, end in ends.items()
+    }
 
 
 def written_measured() -> str:

@@ -28,7 +28,6 @@ from calc.validation.training_rows import (
 
 FILE = "training_memory.csv"
 TAIL = 0.06  # on each side: a range then holds four of five of a source that it was not made of
-OPEN_TAIL = 0.02  # the same where nothing is said of a framework, whose ways differ more from source to source
 MOST_WEIGHT = 5  # rows from which on a source weighs no more
 GRIDS = {
     "rest": (0.5, 0.75, 1.0, 1.25, 1.5),  # GiB
@@ -147,15 +146,15 @@ def fitted(items: list[Prepared]) -> Coefficients:
     return chosen
 
 
-def ranges(items: list[Prepared], chosen: Coefficients, tail: float = TAIL) -> Ranges:
-    """Return for each figure the ratios that leave a tail of measurements on either side; sources weigh alike."""
+def ranges(items: list[Prepared], chosen: Coefficients) -> Ranges:
+    """Return for each figure the ratios that leave `TAIL` of measurements on either side; sources weigh alike."""
     stays = catalog().coefficient("training-stays")
     found = {}
     for figure in FIGURES:
         groups = sources(item for item in items if item.figure == figure)
         weights = [(item, min(len(group), MOST_WEIGHT) / len(group)) for group in groups.values() for item in group]
-        low = weighted([(item.needed(chosen, stays.low), weight) for item, weight in weights], tail)
-        high = weighted([(item.needed(chosen, stays.high), weight) for item, weight in weights], 1 - tail)
+        low = weighted([(item.needed(chosen, stays.low), weight) for item, weight in weights], TAIL)
+        high = weighted([(item.needed(chosen, stays.high), weight) for item, weight in weights], 1 - TAIL)
         found[figure] = (low, high)
     return found
 
@@ -178,22 +177,17 @@ def covered(item: Prepared, chosen: Coefficients, found: Ranges) -> bool:
     return item.needed(chosen, stays.low) >= low and item.needed(chosen, stays.high) <= high
 
 
-def tail_of(asked_as: Way) -> float:
-    """Return which tail ranges leave on either side of scenarios that say so much."""
-    return OPEN_TAIL if asked_as is as_usual else TAIL
-
-
 def residuals(asked_as: Way = named) -> list[Residual]:
     """Return the errors of each row with everything set by all rows, and by those of other sources.
 
     Coefficients are set by runs whose framework is known. Ranges are those of scenarios that say as much as these.
     """
-    known, items, tail = prepared(), prepared(asked_as), tail_of(asked_as)
+    known, items = prepared(), prepared(asked_as)
     everything = fitted(known)
     result = []
     for source, mine in sources(items).items():
         chosen = fitted([item for item in known if item.source != source])
-        found = ranges([item for item in items if item.source != source], chosen, tail)
+        found = ranges([item for item in items if item.source != source], chosen)
         for item in mine:
             inside, outside = (math.log(item.predicted(way) / item.measured) for way in (everything, chosen))
             held = covered(item, chosen, found)
@@ -219,10 +213,7 @@ def main() -> None:
     for asked_as in (named, without_framework, as_usual):
         print(
             asked_as.__name__,
-            {
-                name: [round(end, 2) for end in ends]
-                for name, ends in ranges(prepared(asked_as), chosen, tail_of(asked_as)).items()
-            },
+            {name: [round(end, 2) for end in ends] for name, ends in ranges(prepared(asked_as), chosen).items()},
         )
 
 

@@ -193,7 +193,7 @@ def test_people_who_wait_are_spread() -> None:
 
 def test_fewer_servers_in_fewer_bits_come_before_more_in_more() -> None:
     """A limit on devices makes nothing cheaper: a server in eight bits had been offered only where two could not be."""
-    need: dict[str, object] = {"users": 400, "tokens_per_s_each": 10}
+    need: dict[str, object] = {"users": 340, "tokens_per_s_each": 10}
     question = {"want": "hardware", "model": "llama-3.3-70b", "weights": ["bf16", "fp8", "awq"], "need": need}
     cards: dict[str, object] = {"accelerators": ["mi325x"], "rent": True}
     free, limited = (
@@ -204,11 +204,11 @@ def test_fewer_servers_in_fewer_bits_come_before_more_in_more() -> None:
 
 
 def test_one_more_who_waits_is_never_cheaper() -> None:
-    """Where one replica may not fit, two that surely do come before dearer devices: nine people paid more than ten."""
+    """Where one replica may not fit, two that surely do come before dearer devices: nine people had paid more."""
     question = {**SERVICE, "engine": "llama.cpp", "context_tokens": 8192, "limits": {"accelerators": ["p40", "a40"]}}
     question = {name: question[name] for name in question if name not in ("prompt_tokens", "output_tokens")}
     prices, sure = [], []
-    for users in (8, 9, 10, 16, 17, 18):
+    for users in (7, 8, 9, 14, 15, 16):
         answer: Any = plan({**question, "need": {"users": users}})
         first = answer["options"][0]
         prices.append(first["cost"]["rent_per_month"])

@@ -561,7 +561,7 @@ def test_largest_model_of_a_mac() -> None:
     first = answer["options"][0]
     model = estimate(first["scenario"])["model"]
     assert isinstance(model, dict)
-    assert model["parameters_active"] * 5 < model["parameters_total"]
+    assert model["parameters_active"] * 4 < model["parameters_total"]
     assert first["speed"]["decode_tokens_per_s"]["typical"] >= 10
     assert answer["rejected"]["speed"]["count"] > 0
     assert "ms is more than" in answer["rejected"]["speed"]["nearest"]["lacks"]
@@ -938,7 +938,7 @@ def test_second_hand_prices_are_said() -> None:
 
 def test_what_may_not_fit_comes_last() -> None:
     """Options that surely fit come first, in fewer bits if need be; what is tight and left out is counted."""
-    question = {"want": "models", "have": PAIR, "context_tokens": 16384, "models": {"parameters": [60e9, 90e9]}}
+    question = {"want": "models", "have": PAIR, "context_tokens": 4096, "models": {"parameters": [60e9, 90e9]}}
     answer: Any = plan({**question, "count": 40})
     chances = [option["chance"] >= 0.95 for option in answer["options"]]
     assert chances == sorted(chances, reverse=True) and True in chances and False in chances
@@ -1049,10 +1049,11 @@ def test_what_is_not_rented_is_bought() -> None:
 
 @pytest.mark.parametrize("rank", ["speed", "latency", "energy"])
 def test_whole_reports_are_of_options_alone(rank: str) -> None:
-    """What ranks by speed is timed without its report: only what is shown is reported."""
+    """What ranks by speed is timed without its report: only what is shown, or tight, is reported."""
     question = {"want": "hardware", "model": "llama-3.1-8b", "rank_by": rank, "need": {"tokens_per_s_each": 30}}
     answer: Any = plan(question)
-    assert answer["searched"]["estimated"] == len(answer["options"]) == 10
+    tight = answer["rejected"].get("tight", {"count": 0})["count"]
+    assert answer["searched"]["estimated"] == len(answer["options"]) + tight and len(answer["options"]) == 10
 
 
 def test_devices_that_one_can_have() -> None:

@@ -35,5 +35,5 @@ def test_a_pool_with_room_does_not_make_up_for_a_device_without() -> None:
     pooled = {**WHOLE, **POOL, "parts": [{"id": "kv_pool_free", "bytes": 80}]}
     roomy = {**pooled, "headroom_bytes": 20, "device_bytes": 80, "device_bytes_range": [76, 84]}
     tight = {**pooled, "headroom_bytes": 2, "device_bytes": 98, "device_bytes_range": [94, 102]}
-    assert chance_in(roomy) > 0.999
-    assert chance_in(tight) == least_chance(100, (2, 4)) == least_chance(100, (80, 7), (2, 4)) < 0.8
+    assert chance_in(roomy) > 0.97
+    assert chance_in(tight) == least_chance(100, None, (2, 4)) == least_chance(100, (80, 7), (2, 4)) < 0.85

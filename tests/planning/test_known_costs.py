@@ -131,12 +131,12 @@ def test_the_range_of_a_pool(model: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("values", "tensor", "name"),
     [
-        ({"unsure_ranks": 1}, 2, "memory_pool_of_new_kinds"),
+        ({"unsure_ranks": 1}, 2, "memory_pool_of_unsure_ranks"),
         ({"unsure_ranks": 1}, 1, "memory_pool"),
         ({"unsure_ranks": 0}, 2, "memory_pool"),
     ],
 )
-def test_what_ranks_of_old_versions_leave_is_as_unsure_as_of_the_new(
+def test_what_ranks_of_old_versions_leave_has_a_range_of_its_own(
     values: dict[str, float], tensor: int, name: str
 ) -> None:
     """Where an engine's version is marked so, and only of more than one rank."""

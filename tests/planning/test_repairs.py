@@ -119,7 +119,10 @@ def test_changes_go_with_requests(case: dict[str, Any], fields: set[str]) -> Non
 
 
 def test_the_two_card_case() -> None:
-    """A 70B on two cards of 24 GB is answered at once: Q4_K_M fits, and hardware comes last."""
+    """A 70B on two cards of 24 GB is answered at once: Q4_K_M surely fits, and hardware comes last.
+
+    The calculator asks for longer texts, with which Q3_K_M does.
+    """
     report: Any = estimate(CASES[0])
     first, *_, last = report["repairs"]
     assert first["change"] == {"weights": "q4_k_m"} and first["headroom_bytes"] == pytest.approx(2.6 * 2**30, rel=0.1)
@@ -127,18 +130,18 @@ def test_the_two_card_case() -> None:
     html = CALCULATORS["will-it-fit"].render(
         CALCULATORS["will-it-fit"].report({"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": "2"})
     )
-    assert "Take the weights in Q4_K_M" in html and "least harm first" in html
+    assert "Take the weights in Q3_K_M" in html and "least harm first" in html
 
 
 @pytest.mark.parametrize(
     ("case", "most", "words"),
     [
         ({"engine": "vllm", "sequences": 3, "context_tokens": "32k"}, 1, "Serve one sequence at once"),
-        ({"engine": "llama.cpp", "weights": "bf16", "sequences": 64}, 8, "Serve 8 sequences at once"),
+        ({"engine": "llama.cpp", "weights": "bf16", "sequences": 64}, 7, "Serve 7 sequences at once"),
     ],
 )
 def test_fewer_sequences_are_said_in_words(case: dict[str, Any], most: int, words: str) -> None:
-    """As many as fit beside 16 GB of weights on a card of 24 GiB: of 4 GiB each one, of 1 GiB each eight."""
+    """As many as surely fit beside 16 GB of weights on a card of 24 GiB: of 4 GiB each one, of 1 GiB each seven."""
     report: Any = estimate({"model": "llama-3.1-8b", "accelerator": "rtx-4090", "context_tokens": 8192, **case})
     said = {repair["change"].get("sequences"): repair["message"] for repair in report["repairs"]}
     assert said[most] == words
@@ -315,11 +318,11 @@ def test_a_layout_that_starts_comes_first() -> None:
 
 
 def test_ranks_attend_to_sequences_of_their_own() -> None:
-    """Eight tensor ranks repeat the latent cache of DeepSeek-V3: as data ranks they hold 256 texts of 8,192 tokens.
+    """Eight tensor ranks repeat the latent cache of DeepSeek-V3: as data ranks they hold 224 texts of 8,192 tokens.
 
     Nothing is lost, so it comes before fewer sequences; a model whose heads the ranks divide has no use for it.
     """
-    case = {"engine": "sglang", "accelerator": "h200-sxm-141gb", "context_tokens": 8192, "sequences": 256}
+    case = {"engine": "sglang", "accelerator": "h200-sxm-141gb", "context_tokens": 8192, "sequences": 224}
     case |= {"memory_fraction": 0.9}  # its own rule keeps more for replicas of attention than they save here
     latent: Any = estimate({**case, "model": "deepseek-v3", "parallelism": {"tensor": 8}})
     first = latent["repairs"][0]
@@ -593,7 +596,7 @@ def test_a_gpu_may_be_given_more_of_the_memory_that_it_shares() -> None:
     scenario |= {"accelerator": "ryzen-ai-max-395-128gb", "context_tokens": 8192}
     (offered,) = (one for one in estimate(scenario)["repairs"] if "memory_limit" in one["change"])  # type: ignore[attr-defined]
     after: Any = estimate({**scenario, **offered["change"]})["memory"]
-    assert after["chance"] >= SURE and after["headroom_bytes"] == offered["headroom_bytes"] < 2**31
+    assert after["chance"] >= SURE and after["headroom_bytes"] == offered["headroom_bytes"] < 10 * 2**30
     stated: Any = estimate({**scenario, "memory_limit": "90 GiB"})["repairs"]
     larger: Any = estimate({**scenario, "weights": "q4_k_m"})["repairs"]  # the system would be left too little
     assert not any(one["change"].get("memory_limit") for one in (*stated, *larger))

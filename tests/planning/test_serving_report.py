@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
+from calc.catalog import catalog
 from calc.derivation import Step
 from calc.memory.runtime import ALLOCATED, DEVICE, RESERVED, Amount
 from calc.planning.fit import MOST_SEQUENCES
@@ -16,6 +17,7 @@ LLAMA: dict[str, Any] = {"model": "llama-3-8b", "weights": "fp16", "context_toke
 TABLE = 128256 * 4096 * 2  # bytes of its token table, and of its output matrix
 LAYER = 2 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096)  # of one of its 32 layers
 TOKEN = 2 * 1024 * 2  # of the cache of a token in a layer
+MISSED = int(1000 * catalog().entries("ranges")["memory_total"]["inside"])  # of as many bytes, at first sight
 
 
 def memory(**scenario: object) -> dict[str, Any]:
@@ -106,12 +108,15 @@ def test_all_devices_hold_what_their_stages_hold() -> None:
         ({"range_weights": 0.01, "range_rest": 0.5}, True, [594 + 150, 606 + 600]),
         ({"range_weights": 0.01, "range_rest": 0.5}, False, [594 + 200, 606 + 600]),
         ({"range_weights": 0.01, "range_low": 0.9, "range_high": 1.2}, True, [594 + 270, 606 + 480]),
-        ({"range_weights": 0.0}, True, [900, 1000]),
-        ({"range_weights": 0.0, "range_low": 1.5, "range_high": 0.5}, False, [1000, 1000]),
+        ({"range_weights": 0.0}, True, [900, 1000 + MISSED]),
+        ({"range_weights": 0.0, "range_low": 1.5, "range_high": 0.5}, False, [1000 - MISSED, 1000 + MISSED]),
     ],
 )
 def test_the_range_of_a_total(values: dict[str, float], reserved: bool, ends: list[int]) -> None:
-    """600 bytes of weights, 300 others, and 100 that the allocator may give back, which the lower end leaves out."""
+    """600 bytes of weights, 300 others, and 100 that the allocator may give back, which the lower end leaves out.
+
+    It is no narrower than what was missed at first sight of 1,000 bytes.
+    """
     parts = [amount("weights", 600), amount("activations", 300), amount("allocator_reserve", 100, RESERVED)]
     assert total_range(served(*parts, values=values), 1000, reserved) == ends
 

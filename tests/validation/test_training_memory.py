@@ -85,9 +85,10 @@ def test_the_kept_coefficients_predict_as_the_table_does(scores: list[Score]) ->
 
 
 def test_what_surely_fits_does_so_of_sources_left_out() -> None:
-    """On devices just large enough that a plan says *fits*, 93 of 100 runs fit: of sources that had set nothing.
+    """On devices just large enough that a plan says *fits*, 95 of 100 runs fit or more, of sources that set nothing.
 
-    Each source counts once. What a device needs for that is where the chance of fitting reaches that of *fits*.
+    Each source counts once. What a device needs for that is where the chance of fitting reaches that of *fits*. At
+    first sight errors are larger, and it is 95 of 100: `test_tails`.
     """
     rows, stays = prepared(), catalog().coefficient("training-stays")
     shares = []
@@ -103,4 +104,4 @@ def test_what_surely_fits_does_so_of_sources_left_out() -> None:
             spare = row.measured - needed  # on a device that holds what was measured and no byte more
             sure += chance_of_fitting(room_bytes=row.measured, spare_bytes=spare, upper_bytes=upper) <= SURE
         shares.append(sure / len(mine))
-    assert sum(shares) / len(shares) == pytest.approx(SURE, abs=0.02)
+    assert SURE <= sum(shares) / len(shares) < 1

@@ -78,6 +78,7 @@ BOUNDS: dict[str, Bound] = {
         ("batched_tokens", "block_tokens", "graph_sequences", "sequences", "slots", "latent_head"),
         TOKENS,
     ),
+    "unused_blocks": ("", 0, 1),
     "whole_prompt": ("", 0, 2**20),
     "context_piece": ("", 0, 2**20),
     **dict.fromkeys(("sum_bytes", "symmetric_bytes"), ("bytes", 0, 2**28)),

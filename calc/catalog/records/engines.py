@@ -100,6 +100,8 @@ OF_TRITON = frozenset(("bf16", "fp8", "fp8-block"))  # kernels of routed experts
 
 Change = Literal[
     "cuts_prompts",  # that are long, into pieces
+    "counts_unused",  # blocks of the allocator too, as used by a profiling run
+    "counts_tensors",  # alone again
     "caches_latents",  # as they are, and not keys and values of all heads
     "caches_states",  # in the blocks of the cache: each sequence that may run had its own set aside beside it
     "attends_in_tiles",  # without being told, and stores no scores

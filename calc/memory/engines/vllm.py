@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, Engine
-from calc.memory.context import CONTEXT_LABEL, context_amount
 from calc.memory.device_sizes import by_size
 from calc.memory.engines.vllm_experts import expert_padding, expert_workspace, passing_rows
 from calc.memory.engines.vllm_graphs import graph_amount, set_aside
 from calc.memory.engines.vllm_latent import latent_amount
+from calc.memory.engines.vllm_links import driver_amount, joins_others, links_amounts
 from calc.memory.engines.vllm_pages import block_bytes, reading_bytes
 from calc.memory.engines.vllm_tables import absorbed_copies, position_tables, split_outputs
 from calc.memory.engines.vllm_tower import tower_amounts
@@ -17,7 +17,6 @@ from calc.memory.runtime import (
     Amount,
     Case,
     Runtime,
-    constant,
     corrected,
     held_amounts,
     total,
@@ -147,6 +146,25 @@ def step_tokens(case: Case) -> int:
     return max(usual, tokens) if whole else usual
 
 
+def counted_amounts(case: Case, sequences: int) -> list[Amount]:
+    """Return what counts as held by the profiling run: its tensors, for a time with what its allocator had besides.
+
+    What the driver no longer had free was used then, and not what PyTorch had given out
+    (`determine_num_available_blocks`).
+    """
+    found = profile_amounts(case, sequences)
+    if case.engine.lacks("counts_unused") or not case.engine.lacks("counts_tensors"):
+        return found
+    first, share, held = found[0], case.engine.values["unused_blocks"], total(found)
+    counted = first._replace(
+        bytes=first.bytes + round(share * held),
+        formula=rf"{first.formula} + u \cdot M_{{\text{{profile}}}}",
+        template=f"{first.template} + {{}} × {{}}",
+        numbers=(*first.numbers, share, held),
+    )
+    return [counted, *found[1:]]
+
+
 def profile_amounts(case: Case, sequences: int) -> list[Amount]:
     """Return what the profiling run holds at its peak: what sees, or after it the language model beside its outputs."""
     tokens = case.once("step tokens", step_tokens)
@@ -255,41 +273,9 @@ def step_amounts(case: Case, sequences: int) -> StepAmounts:
     return case.once(
         ("step", sequences),
         lambda case: StepAmounts(
-            corrected(case, profile_amounts(case, sequences)),
+            corrected(case, counted_amounts(case, sequences)),
             case.on_device(("links", joined, family), lambda case: corrected(case, links_amounts(case))),
             corrected(case, [graph_amount(case, sequences)])[0],
             case.on_device(("driver", joined), lambda case: corrected(case, [driver_amount(case)])[0]),
         ),
     )
-
-
-def driver_amount(case: Case) -> Amount:
-    """Return what a process holds before it loads a model; with what joins it to others where there are any."""
-    linked = joins_others(case) and "runtime_context_linked" in case.engine.values
-    coefficient = by_link(case, "runtime_context_linked") if linked else "runtime_context"
-    if "context_thread" in case.engine.values:
-        return context_amount(case, coefficient)
-    return constant(case, "runtime_context", CONTEXT_LABEL, coefficient)
-
-
-def links_amounts(case: Case) -> list[Amount]:
-    """Return what is outside of the allocator while a step runs: workspaces, and the buffers of collectives."""
-    counted = "workspaces_compressed" in case.engine.values
-    compressed = counted and case.stage.architecture.family in case.engine.compressed_pages
-    workspaces = "workspaces_compressed" if compressed else "workspaces"
-    found = [constant(case, "workspaces", "Workspaces of kernels", workspaces)]
-    if joins_others(case):
-        buffers = by_link(case, "communication_buffers")
-        found.append(constant(case, "communication_buffers", "Buffers of collectives", buffers))
-    return found
-
-
-def joins_others(case: Case) -> bool:
-    """Whether a rank exchanges tensors with others: parts of a model do, and replicas that divide their experts."""
-    return case.layout.tensor * case.layout.pipeline > 1 or case.layout.expert > 1
-
-
-def by_link(case: Case, name: str) -> str:
-    """Return the name of what ranks take for each other: another one for devices that only PCIe joins, if known."""
-    plain = f"{name}_plain"
-    return plain if plain in case.engine.values and case.joined_by_pcie else name
