@@ -41,6 +41,14 @@ def settings_of(row: Row) -> Iterator[dict[str, Any]]:
             yield entry
 
 
+def corrected(row: Row) -> Row:
+    """Return a row with the degrees that its script had, where it says others."""
+    found = dict(row)
+    for entry in settings_of(row):
+        found |= entry.get("degrees", {})
+    return found
+
+
 def left_out(row: Row) -> dict[str, str]:
     """Return which figures of a row cannot be compared, with the reason."""
     return {
@@ -125,7 +133,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row in one pool; raises SkipError with the reason where there is none."""
     if row["mode"] != "agg":
         raise SkipError("prefill and decoding ran on devices of their own")
-    found, arrivals = {**served_of(row), "parallelism": layout_of(row)}, arrivals_of(row)
+    found, arrivals = {**served_of(row), "parallelism": layout_of(corrected(row))}, arrivals_of(row)
     return {name: found[name] for name in found if not arrivals or name not in STEADY} | arrivals
 
 
