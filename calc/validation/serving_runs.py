@@ -14,6 +14,7 @@ from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
+from calc.validation.inference import version_with
 from calc.validation.printing import print_scores
 from calc.validation.scores import MEASUREMENTS, Row, Score, Scores, SkipError, by, median_factor, read_rows
 
@@ -180,7 +181,7 @@ def version_of(row: Row, engine: str) -> str:
     if stated[:1].isdigit() and engine != "tensorrt-llm":
         return stated
     day = row["measured_on"] if engine == "sglang" else ""
-    return catalog().engine(engine).current_on(day) if day else ""
+    return version_with(row["model"], engine, catalog().engine(engine).current_on(day)) if day else ""
 
 
 def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) -> list[Score]:
