@@ -5,13 +5,14 @@ chunk of a prompt along. Little's law (1961) says how the requests divide over w
 $C = X \cdot (t_{\\text{first}} + (o - 1) \cdot t_{\\text{token}})$ at $X$ requests a second.
 """
 
-from math import ceil, exp, log, sqrt
+from math import ceil, exp, sqrt
 from typing import NamedTuple
 
 from calc.performance.forward import Segment
 from calc.performance.halving import by_lines
 from calc.performance.pass_times import PassTime
 from calc.performance.passes import Passes
+from calc.performance.rank_prompts import RARE, passes_met, ranks_met, steps_apart
 
 Known = dict[tuple[Segment, ...], PassTime]
 ROUNDS = 24  # of halving the range in which the number of decoding sequences lies
@@ -21,7 +22,6 @@ TOGETHER = 10  # rounds of requests; those of the first come at once, as load te
 BUSIEST = 0.995  # share of the steps that may carry prompts, in the steady state
 LEAST_ROOM = 16  # tokens of a step that decoding leaves to prompts at least
 LENGTH_SPREAD = 0.03  # deviation of the lengths of answers over their mean: load tests vary them by some 5 % either way
-RARE = 1e-6  # prompts a step below which none meet
 # Of a mean wait, those that half and 95 % of exponentially distributed waits stay below; normal deviates beside them.
 HALF, MOST, DEVIATES = 0.693, 2.996, 1.645
 
@@ -43,11 +43,19 @@ class Load(NamedTuple):
     stream_s: float = 0.0  # of the front end for each token that it passes on
     spread: float = LENGTH_SPREAD  # deviation of the lengths of answers, over their mean
     ahead: float = 0.0  # steps that have been launched behind the one which a request finds under way
+    held_steps: float = 0.0  # at most, in which prompts wait for those of other data ranks; 0: they wait for none
+    held_prompts: float = 1.0  # of a rank until all have one, as a mean
 
     @property
     def step_waits(self) -> float:
-        """Steps that a request waits for as a mean, where there are any: half of one, and those behind it."""
+        """Steps until a request is in one, as a mean, where there are any: half of one, and those behind it."""
         return 0.5 + self.ahead
+
+    def gap(self, arrivals: float, decoding: float) -> float:
+        """Return the steps between those that carry prompts, of which so many come in a step."""
+        if not self.held_steps or self.others == 0.0:
+            return 1.0
+        return steps_apart(arrivals, decoding, most=self.held_steps, prompts=self.held_prompts)
 
     @property
     def others(self) -> float:
@@ -67,6 +75,7 @@ class Reading(NamedTuple):
     arrivals: float  # of prompts, a step
     dense: float  # the same while they come
     together: float  # prompts whose chunks share a pass
+    gap: float  # steps from one that may carry prompts to the next
     time: PassTime  # of what carries them
     stage_s: float  # that they add at each stage
 
@@ -90,6 +99,7 @@ class State(NamedTuple):
     burst_s: float = (
         0.0  # of that, in rounds that begin at once; half of the seconds of all their prompts, over the rounds
     )
+    step_waits: float = 0.5  # steps that a request waits for as a mean, where there are any
     late_s: float = 0.0  # of the first token's, in which the prompt is at stages that have no more parts
     wave_s: float = 0.0  # of the first token's, behind the prompts that come with it, where decoding waits for all
     front_s: float = 0.0  # of the front end for a step, where that is longer than the device's
@@ -174,15 +184,6 @@ def apart_of(load: Load, running: float, *, steps: float, step_s: float) -> floa
     return min(max(sqrt(12.0) * load.spread, taken, 1.0 / steps), 1.0)
 
 
-def passes_met(ranks: int, dense: float) -> float:
-    r"""Return the passes over prompts that hold up a data rank for each of its own, where so many come to it in a step.
-
-    What several ranks were sent in one step they read in one pass. So there are as many as the rank has that was sent
-    most: of $R$ Poisson counts with a mean of $d$ about $d + \sqrt{2 d \ln R}$, and never more than all of them.
-    """
-    return min(float(ranks), 1.0 + sqrt(2.0 * log(ranks) / max(dense, RARE)))
-
-
 def reading_of(
     passes: Passes, load: Load, decoding: float, *, step: Segment, step_s: float, known: Known | None
 ) -> Reading:
@@ -196,7 +197,8 @@ def reading_of(
     room = max((load.batched_tokens or max(prompt, 1)) - taken, LEAST_ROOM)
     chunk, arrivals = min(prompt, room), decoding * passes.expected / output
     chunks = ceil(prompt / chunk)
-    dense = arrivals / apart_of(load, decoding, steps=steps_of(passes, load), step_s=step_s)
+    gap = load.gap(arrivals, decoding)
+    dense = gap * arrivals / apart_of(load, decoding, steps=steps_of(passes, load), step_s=step_s)
     together = 1.0 if dense < RARE else dense / (1.0 - exp(-dense))
     together = max(min(together, room / chunk), 1.0)
     before = load.cached_tokens + (prompt - chunk) // 2
@@ -208,6 +210,7 @@ def reading_of(
         arrivals=arrivals,
         dense=dense,
         together=together,
+        gap=gap,
         time=carrying,
         stage_s=added / passes.layout.pipeline,
     )
@@ -237,14 +240,15 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
     plain = known_time(passes, known, step)
     alone_s, tokens, steps = plain.total, max(output - 1, 1), steps_of(passes, load)
     reading = reading_of(passes, load, decoding, step=step, step_s=alone_s, known=known)
-    chunks, arrivals, dense, together, carrying, read_s = reading
+    chunks, arrivals, dense, together, gap, carrying, read_s = reading
     # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
     parts = min(float(stages), max(decoding, 1.0)) if load.mixes else 1.0
     waits = max(parts / together, 1.0)
     extra, late = waits * read_s, (stages / parts - 1.0) * waits * read_s
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
-    met = (min(each * load.ranks, 1.0) if load.mixes else each * passes_met(load.ranks, dense)) * load.meets
+    others_met = ranks_met(load.ranks, dense) if load.mixes else passes_met(load.ranks, dense)
+    met = (min(each * others_met, 1.0) if load.mixes else each * others_met) * load.meets
     if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
         met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
     front = decoding * passes.expected * load.stream_s + arrivals * load.between_s  # of the front end, for a step
@@ -260,14 +264,16 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
         between -= wave / steps
         queueing = max(queueing - wave, 0.0)
     token_s = between / passes.expected
+    step_waits = load.step_waits + (gap - 1.0) / 2.0
     return State(
         running=decoding,
-        first_s=load.meets * load.step_waits * between + service + late + queueing + wave,
+        first_s=load.meets * step_waits * between + service + late + queueing + wave,
         queueing_s=queueing,
         wave_s=wave,
         front_s=front if front > alone_s + met * extra else 0.0,
         service_s=service,
         late_s=late,
+        step_waits=step_waits,
         step_s=token_s,
         spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / (tokens * passes.expected)),
         share=met,

@@ -7,7 +7,7 @@ Between two events, an arrival, a prompt read or an answer done, all steps are a
 from collections import deque
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from math import inf
+from math import ceil, inf
 from operator import itemgetter
 
 from calc.performance.arrivals import Request
@@ -36,7 +36,7 @@ class Queue:
 
     __slots__ = (
         *("asked", "server", "times", "clock", "steps", "coming", "first_place", "sent", "next_s", "free_s", "over"),
-        *("waiting", "reading", "writing", "held", "promised", "context", "written", "first", "last", "late"),
+        *("waiting", "reading", "writing", "gate", "held", "promised", "context", "written", "first", "last", "late"),
         *("running_s", "answered", "answered_tokens", "preempted", "came"),
     )
 
@@ -54,6 +54,7 @@ class Queue:
         self.waiting: deque[Reading] = deque()
         self.reading: deque[Reading] = deque()
         self.writing: list[tuple[int, int]] = []  # the step with which an answer ends, and whose it is; a heap
+        self.gate = 0  # the step that may carry prompts next, where they wait for those of other ranks
         self.held = 0  # tokens in the cache, those of prompts that are being read among them
         self.promised = 0  # tokens that answers will still take of it, of prompts that are being read, too
         self.context = 0  # tokens of the sequences that are being decoded
@@ -89,8 +90,10 @@ class Queue:
         while not self.over:
             if self.waiting or self.next_s <= self.clock:
                 self.admit()
-            if self.reading:
+            if self.reading and self.at_gate():
                 self.read()
+                if len(self.reading) >= self.server.held_prompts:  # so many are left that all ranks have some more
+                    self.gate = self.steps
             elif self.writing:
                 self.write()
             elif self.next_s < inf:
@@ -126,6 +129,14 @@ class Queue:
             self.promised += left
             self.reading.append(taken)
             active += 1
+
+    def at_gate(self) -> bool:
+        """Return whether the next step may carry prompts, which wait for other ranks' beside something to decode."""
+        if self.times.gap is None or not self.writing:
+            return True
+        gap = self.times.gap(len(self.writing))
+        self.gate += gap * max(ceil((self.steps - self.gate) / gap), 0)
+        return self.gate == self.steps
 
     def read(self) -> None:
         """Take a step that reads prompts, first come first, as far as its tokens reach."""
@@ -231,7 +242,10 @@ class Queue:
             steps = room // count
         first, growth = self.pace(count)
         seconds = steps * (first + growth * (steps - 1) / 2.0)
-        if self.clock + seconds > self.next_s and not self.waiting and count < server.slots:
+        if self.reading:
+            steps = min(steps, self.gate - self.steps)
+            seconds = steps * (first + growth * (steps - 1) / 2.0)
+        if self.clock + seconds > self.next_s and not self.waiting and count + len(self.reading) < server.slots:
             steps = min(steps, steps_until(self.next_s - self.clock, first, growth) + server.ahead)
             seconds = steps * (first + growth * (steps - 1) / 2.0)
         self.decode(steps, seconds)

@@ -21,6 +21,7 @@ class Server(NamedTuple):
     between_s: float = 0.0  # from one request to the next, which front end and client take one after the other
     stream_s: float = 0.0  # of the front end for each token that it passes on
     ahead: int = 0  # steps that have been launched behind the one which a request finds under way
+    held_prompts: float = 1.0  # that wait where other data ranks have some, too, as a mean
     clients: int = 0  # each of which sends a request as soon as its last one is answered; 0: requests come on their own
 
     def own_tokens(self, prompt_tokens: int) -> int:

@@ -28,9 +28,11 @@ class StepTimes:
         most_tokens: int,
         mixes: bool,
         held_up_s: Callable[[int], float] | None = None,
+        gap: Callable[[int], int] | None = None,
     ) -> None:
         self.passes, self.mixes = passes, mixes
         self.held_up_s = held_up_s  # of a step that decodes so many, by prompts on ranks that step together with it
+        self.gap = gap  # steps of so many from one that may carry prompts to the next, where they wait for other ranks'
         self.context = float(prompt_tokens + output_tokens // 2)  # about which steps are linear in their context
         self.before = float(max(prompt_tokens, FEWEST_TOKENS))
         self.stages = passes.layout.pipeline

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from calc.derivation import Step
 from calc.performance.load import DEVIATES, LENGTH_SPREAD, TOGETHER, Load, State, steady_state
 from calc.performance.passes import Passes
+from calc.performance.rank_prompts import held_prompts
+from calc.performance.schedules import Schedule
 from calc.performance.speed import Question, passes_for
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
@@ -43,7 +45,7 @@ def server_of(served: Served, output_tokens: int, cached_tokens: int) -> Server 
     passes = passes_for(question, served.serving.engine.values) if question else None
     if question is None or passes is None:
         return None
-    load = load_of(served, question, served.layout.data, mixes=bool(passes.schedule.of("mixes_prompts")))
+    load = load_of(served, question, served.layout.data, passes.schedule)
     return Server(passes, load, served.layout.data)
 
 
@@ -83,13 +85,18 @@ def typical_load(served: Served, concurrency: int, output_tokens: int, cached_to
     return {name: value for name, value, _ in figures(found, load, busy, step=1.0, first=1.0)}
 
 
-def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool) -> Load:
-    """Return what one data-parallel rank is asked for: its share of the requests, in the slots that fit."""
+def load_of(served: Served, question: Question, concurrency: int, schedule: Schedule | None) -> Load:
+    """Return what one data-parallel rank is asked for: its share of the requests, in the slots that fit.
+
+    Without a schedule no prompts are read beside decoding.
+    """
     layout, values = served.layout, served.serving.engine.values
     slots = float(served.serving.most_running)
     spread = LENGTH_SPREAD if served.serving.length_spread is None else served.serving.length_spread
     if served.most and served.most / layout.data < slots:
         slots = min(slots, held_at_once(served, question.output_tokens, spread))
+    ranks = layout.data if layout.expert > layout.tensor else 1
+    holds = schedule is not None and ranks > 1 and "held_steps" in schedule.values
     return Load(
         concurrency=max(concurrency / layout.data, 1.0),
         slots=slots,
@@ -100,10 +107,12 @@ def load_of(served: Served, question: Question, concurrency: int, *, mixes: bool
         request_s=values["request_s"],
         between_s=values.get("between_s", 0.0),
         stream_s=values.get("stream_s", 0.0),
-        ranks=layout.data if layout.expert > layout.tensor else 1,
-        mixes=mixes,
+        ranks=ranks,
+        mixes=schedule is not None and bool(schedule.of("mixes_prompts")),
         spread=spread,
         ahead=values.get("steps_ahead", 0.0),
+        held_steps=schedule.of("held_steps") if schedule and holds else 0.0,
+        held_prompts=held_prompts(ranks) if values.get("held_by_rank") else 1.0,
     )
 
 
@@ -220,8 +229,9 @@ def first_step(found: State, load: Load, expected: float) -> Step:
     behind = [(r"t_{\text{queue}}", found.queueing_s), (r"t_{\text{burst}}", found.burst_s)]
     if found.wave_s:
         behind.insert(1, (r"t_{\text{wave}}", found.wave_s))
-    symbol = rf"{load.step_waits:g} \cdot t_{{\text{{step}}}}"
-    step = f"{load.step_waits:g} × {show_number(found.step_s * expected, 5)}"
+    waits = show_number(found.step_waits, 4)
+    symbol = rf"{waits} \cdot t_{{\text{{step}}}}"
+    step = f"{waits} × {show_number(found.step_s * expected, 5)}"
     if load.meets < 1.0:  # a request alone finds no step under way
         step, symbol = f"{show_number(load.meets, 4)} × {step}", rf"(C - 1) \cdot {symbol}"
     return step_of(

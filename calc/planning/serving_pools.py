@@ -73,7 +73,7 @@ def pooled_speed(
     chunk = prefill_tokens(case)
     if chunk is not None and served.serving.batched_tokens is None and values.get("chunk_over_ranks"):
         chunk = max(chunk // layouts.ranks, 1)
-    load = load_of(served, question, concurrency, mixes=False)._replace(batched_tokens=chunk)
+    load = load_of(served, question, concurrency, None)._replace(batched_tokens=chunk)
     found = flow(pools, load, concurrency)
     step, first = speed_factors(served)
     running = found.running * pools.writers

@@ -69,8 +69,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     demand = question.demand._replace(prompt_tokens=prompt - found)
     question = question._replace(demand=demand, output_tokens=output, cached_tokens=cached_tokens + found)
     slots, replicas = max(int(min(served.serving.most_running, state_slots(served))), 1), served.layout.data
-    mixes = bool(passes.schedule.of("mixes_prompts"))
-    load = load_of(served, question, slots * replicas, mixes=mixes)
+    load = load_of(served, question, slots * replicas, passes.schedule)
     passes = busy_passes(passes, load, traffic.arrivals.at_a_time or slots * replicas, replicas)
     bounded = served.most and served.runtime.fits  # what does not fit is timed as if it did, here as elsewhere
     held = prefix.held_tokens
@@ -80,11 +79,12 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         slots=slots,
         room_tokens=room,
         batched_tokens=question.batched_tokens,
-        mixes=mixes,
+        mixes=load.mixes,
         request_s=load.request_s,
         between_s=load.between_s,
         stream_s=load.stream_s,
         ahead=round(load.ahead),
+        held_prompts=load.held_prompts,
         prefix=prefix,
         reserves=served.serving.engine.values.get("reserves_answers", 0.0),
     )
@@ -94,8 +94,9 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         prompt_tokens=prompt,
         output_tokens=output,
         most_tokens=question.batched_tokens or prompt,
-        mixes=mixes,
+        mixes=load.mixes,
         held_up_s=held_up_by_ranks(passes, load, saturated.running, traffic.arrivals),
+        gap=(lambda count: ceil(load.gap(count * passes.expected / output, count))) if load.held_steps else None,
     )
     return Site(
         passes=passes,

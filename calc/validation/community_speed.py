@@ -8,7 +8,16 @@ import re
 from typing import Any
 
 from calc import ScenarioError, estimate
-from calc.validation.inference import MEASURED_ON, accelerator_of, model_of, number, trusted, version_then, weights_of
+from calc.validation.inference import (
+    MEASURED_ON,
+    accelerator_of,
+    model_of,
+    number,
+    trusted,
+    version_then,
+    version_with,
+    weights_of,
+)
 from calc.validation.inference_speed import FIGURES, measured_of, slot_of
 from calc.validation.printing import print_scores
 from calc.validation.scores import Row, Score, Scores, SkipError, score_rows
@@ -84,6 +93,7 @@ def version_of(row: Row, engine: str) -> dict[str, str]:
     version = version_then(row, engine)
     if not version:
         return {}
+    version = version_with(model_of(row), engine, version)
     return {"engine_version": version} | ({"attention": "flash"} if row["engine"] in ASKED else {})
 
 

@@ -145,19 +145,21 @@ def weights_of(row: Row) -> str:
 def version_then(row: Row, engine: str) -> str:
     """Return the first version of the era that an engine was in when a row was measured, empty where it says no day.
 
-    A later one where the engine knows the row's model from there on: what was measured ran. Of a program that
-    carries the engine it is what that program carried.
+    Of a program that carries the engine it is what that program carried.
     """
     found = MEASURED_ON.search(row["notes"])
-    if not found:
-        return ""
-    version = catalog().engine(engine).current_on(found.group(1), packaged=PACKAGED in row["engine"])
-    family = catalog().model(model_of(row)).config["model_type"]
-    unknown = [
-        fact.before
-        for fact in catalog().support(engine)
-        if fact.about == FAMILY and fact.runs == NO and fact.before and family in fact.names and fact.holds_in(version)
-    ]
+    return catalog().engine(engine).current_on(found.group(1), packaged=PACKAGED in row["engine"]) if found else ""
+
+
+def version_with(model: str, engine: str, version: str) -> str:
+    """Return a version of an engine, or the first later one that knows a model: what was measured ran.
+
+    Days say no more than an era, and builds for a new model have the number of the release before it.
+    """
+    family = catalog().model(model).config["model_type"]
+    refused = [fact for fact in catalog().support(engine) if fact.about == FAMILY and fact.runs == NO]
+    anywhere = [fact for fact in refused if not fact.where and not fact.kinds and not fact.families]
+    unknown = [fact.before for fact in anywhere if fact.before and family in fact.names and fact.holds_in(version)]
     return max(unknown, key=version_numbers, default=version)
 
 

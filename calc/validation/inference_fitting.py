@@ -162,7 +162,7 @@ def speed_predictor(served: Served, output_tokens: int, cached_tokens: int, figu
     if asked is None or passes is None:
         raise SkipError("no speed")
     question, writes, ranks = asked, served.demand.architecture.writes, served.layout.data
-    load = load_of(served, question, concurrency or 1, mixes=bool(passes.schedule.of("mixes_prompts")))
+    load = load_of(served, question, concurrency or 1, passes.schedule)
     load = load._replace(closed=True)
     passes, busy = busy_passes(passes, load, concurrency or ranks, ranks), min(concurrency or 1, ranks)
     summed = SummedPasses(passes) if SummedPasses.serve(passes) else None

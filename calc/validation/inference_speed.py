@@ -17,6 +17,7 @@ from calc.validation.inference import (
     number,
     trusted,
     version_then,
+    version_with,
     weights_of,
 )
 from calc.validation.launch_flags import launched
@@ -151,8 +152,10 @@ def version_of(row: Row, engine: str) -> str:
     stated = re.search(r"b\d{4,}|\d+\.\d+(\.\d+)?", row["engine_version"].replace("torch ", "torch-"))
     found = re.search(r"transformers (\d+\.\d+(\.\d+)?)", row["engine_version"]) if engine == "transformers" else stated
     if found:
-        return found.group(1) if engine == "transformers" else found.group()
-    return CURRENT.get((row["source_key"], engine), "") or version_then(row, engine)
+        version = found.group(1) if engine == "transformers" else found.group()
+    else:
+        version = CURRENT.get((row["source_key"], engine), "") or version_then(row, engine)
+    return version_with(model_of(row), engine, version) if version else ""
 
 
 def lengths_of(row: Row, engine: str) -> dict[str, Any]:

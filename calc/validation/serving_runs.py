@@ -14,6 +14,7 @@ from typing import Any
 
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
+from calc.validation.inference import version_with
 from calc.validation.printing import print_scores
 from calc.validation.scores import MEASUREMENTS, Row, Score, Scores, SkipError, by, median_factor, read_rows
 
@@ -39,6 +40,14 @@ def settings_of(row: Row) -> Iterator[dict[str, Any]]:
     for entry in settings():
         if all(row.get(column, "") in values for column, values in entry["rows"].items()):
             yield entry
+
+
+def corrected(row: Row) -> Row:
+    """Return a row with the degrees that its script had, where it says others."""
+    found = dict(row)
+    for entry in settings_of(row):
+        found |= entry.get("degrees", {})
+    return found
 
 
 def left_out(row: Row) -> dict[str, str]:
@@ -125,7 +134,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
     """Return the scenario of a row in one pool; raises SkipError with the reason where there is none."""
     if row["mode"] != "agg":
         raise SkipError("prefill and decoding ran on devices of their own")
-    found, arrivals = {**served_of(row), "parallelism": layout_of(row)}, arrivals_of(row)
+    found, arrivals = {**served_of(row), "parallelism": layout_of(corrected(row))}, arrivals_of(row)
     return {name: found[name] for name in found if not arrivals or name not in STEADY} | arrivals
 
 
@@ -172,7 +181,7 @@ def version_of(row: Row, engine: str) -> str:
     if stated[:1].isdigit() and engine != "tensorrt-llm":
         return stated
     day = row["measured_on"] if engine == "sglang" else ""
-    return catalog().engine(engine).current_on(day) if day else ""
+    return version_with(row["model"], engine, catalog().engine(engine).current_on(day)) if day else ""
 
 
 def scores_of(row: Row, asked: Callable[[Row], dict[str, Any]] = scenario_of) -> list[Score]:

@@ -20,8 +20,8 @@ class Times:
     Those take `look` more for each token that they look back at.
     """
 
-    def __init__(self, *, slope: float = 0.0, look: float = 0.0, stages: int = 1) -> None:
-        self.slope, self.look, self.stages = slope, look, stages
+    def __init__(self, *, slope: float = 0.0, look: float = 0.0, stages: int = 1, gap: Any = None) -> None:
+        self.slope, self.look, self.stages, self.gap = slope, look, stages, gap
         self.asked: list[tuple[int, int, float]] = []
 
     def decode(self, _: int) -> tuple[float, float]:
@@ -47,6 +47,24 @@ def run(
     times = times or Times()
     found = run_queue([Request(*one) for one in asked], server=SERVER._replace(**server), times=times, begun=begun)
     return found.served, found, times.asked
+
+
+def test_prompts_wait_for_those_of_other_ranks() -> None:
+    """One step of ten carries prompts: the tenth after an answer began, which two that come meanwhile wait for."""
+    times = Times(gap=lambda _: 10)
+    begun = [Begun(Request(0.0, 100, 101), 1)]
+    served, _, asked = run((0.5, 100, 2), (3.5, 100, 2), times=times, begun=begun, mixes=True)
+    assert [(one.first_s, one.last_s) for one in served] == [(13.0, 14.0)] * 2
+    assert asked == [(1, 200, 50.0)]
+    # Of two that a step cannot both carry, the other waits for the next ten, if other ranks will have none sooner.
+    fields: dict[str, Any] = {"times": times, "begun": begun, "mixes": True, "batched_tokens": 101}
+    assert [one.first_s for one in run((0.5, 100, 2), (3.5, 100, 2), **fields, held_prompts=2.0)[0]] == [12.0, 23.0]
+    assert [one.first_s for one in run((0.5, 100, 2), (3.5, 100, 2), **fields, held_prompts=1.0)[0]] == [12.0, 15.0]
+
+
+def test_nothing_to_decode_holds_no_prompt() -> None:
+    """A request that comes to a rank with nothing to decode is read at once."""
+    assert run((0.5, 100, 3), times=Times(gap=lambda _: 10))[0] == [Served(0.5, 1.5, 3.5, 3)]
 
 
 def test_a_request_alone() -> None:

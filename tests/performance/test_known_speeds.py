@@ -278,19 +278,20 @@ def test_prompts_queue_as_at_a_counter_with_even_service(decoding: float, queuei
 def test_prompts_along_with_steps() -> None:
     """Fifty sequences of 501 tokens: a tenth of the steps carries a prompt of 100 tokens, in the room that 50 leave.
 
-    Two ranks that step together meet twice as many.
+    Two ranks that step together meet twice as many, less those that come to both at a time.
     """
     passes = evenly(asked_of(100, 501), pass_s=0.01, token_s=0.0003)
     asked = load(output_tokens=500, batched_tokens=150, ranks=2, mixes=True)
     found = state(passes, asked, 50.9)
     each = 50.9 / 500
+    met = each * (1.0 + exp(-each))
     assert passes.asked[1] == (
         passes.step(sequences=50.9, context=7 + 100 + 250),
         passes.prompt(sequences=1.0, tokens=100, before=7),
     )
     assert found.extra_s == pytest.approx(0.03)
-    assert found.share == pytest.approx(2 * each)
-    assert found.step_s == pytest.approx(0.01 + 2 * each * 0.03)
+    assert found.share == pytest.approx(met)
+    assert found.step_s == pytest.approx(0.01 + met * 0.03)
     assert found.service_s == pytest.approx(0.04)
     assert found.queueing_s == pytest.approx(each / (2 * (1 - each)) * 0.04)
     assert found.requests_per_s == pytest.approx(50.9 / (499 * found.step_s))

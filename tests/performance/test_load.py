@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
-from calc.performance.load import LENGTH_SPREAD, Load, State, apart_of, held, passes_met, state, steady_state
+from calc.performance.load import LENGTH_SPREAD, Load, State, apart_of, held, state, steady_state
 from tests.performance.test_speed import passes
 
 SERVED: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm", "accelerator": "h100-sxm-80gb"}
@@ -150,12 +150,33 @@ def test_a_cache_holds_more_answers_than_at_full_length(spread: float, near: flo
 
 
 @pytest.mark.parametrize(
-    ("ranks", "dense", "least", "most"),
-    [(1, 0.5, 1.0, 1.0), (8, 1e-4, 8.0, 8.0), (8, 2.0, 2.3, 2.6), (8, 64.0, 1.2, 1.3)],
+    ("fields", "arrivals", "decoding", "steps"),
+    [
+        ({}, 0.1, 32.0, 1.0),
+        ({"held_steps": 60.0}, 0.1, 32.0, 10.0),
+        ({"held_steps": 60.0, "held_prompts": 3.0}, 0.1, 32.0, 30.0),
+        ({"held_steps": 60.0, "held_prompts": 3.0}, 0.01, 32.0, 60.0),
+        ({"held_steps": 60.0, "held_prompts": 3.0}, 0.1, 2.0, 10.0),
+        ({"held_steps": 60.0, "held_prompts": 3.0}, 5.0, 32.0, 1.0),
+        ({"held_steps": 60.0, "concurrency": 1.0, "closed": True}, 0.1, 1.0, 1.0),
+    ],
 )
-def test_ranks_read_together_what_comes_together(ranks: int, dense: float, least: float, most: float) -> None:
-    """Rare prompts of eight ranks hold up all, each for itself; of eight counts with a mean of 2 the most is near 5."""
-    assert least <= passes_met(ranks, dense) <= most
+def test_steps_in_which_prompts_wait_for_other_ranks(
+    fields: dict[str, Any], arrivals: float, decoding: float, steps: float
+) -> None:
+    """Until each has one, or as long as they may, or as any has something to decode; a request alone for none."""
+    load = Load(32.0, 64.0, 1024, 256, 0, 8192, 0.0, 8, mixes=True)._replace(**fields)
+    assert load.gap(arrivals, decoding) == pytest.approx(steps)
+
+
+def test_ranks_that_wait_for_each_other_s_prompts_decode_faster() -> None:
+    """Fewer steps carry prompts, which come later for it: by half of the steps that they are held."""
+    apart = Load(32.0, 64.0, 1024, 256, 0, 8192, 0.0, 8, mixes=True, closed=True)
+    found, held = (state(passes(), load, 32.0) for load in (apart, apart._replace(held_steps=60.0, held_prompts=2.7)))
+    assert held.step_s < found.step_s
+    gap = apart._replace(held_steps=60.0, held_prompts=2.7).gap(32 / 256, 32.0)
+    assert held.step_waits == pytest.approx(0.5 + (gap - 1.0) / 2.0)
+    assert held.first_s - held.service_s - held.queueing_s == pytest.approx(held.step_waits * held.step_s)
 
 
 @pytest.mark.parametrize("mixes", [False, True])

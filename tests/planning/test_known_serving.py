@@ -26,6 +26,7 @@ from calc.question import read_question
 
 PLAIN = PassTime((), 0.25, 0.0, 0.25)
 CARRYING = PassTime((), 1.25, 0.0, 0.25)
+SCHEDULE: Any = SimpleNamespace(of=lambda _: 1.0, values={})  # that reads prompts beside decoding
 LOAD = Load(20.0, 8.0, 100, 11, 7, None, 0.5, 1, mixes=False)
 STATE = State(4.0, 3.0, 0.4, 0.9, 0.05, 0.002, 0.25, 0.5, 1.0, 8.0, PLAIN, CARRYING, waiting_s=1.0, burst_s=0.1)
 ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03}, id="vllm", era="")
@@ -64,7 +65,7 @@ def test_a_replica_s_share_of_the_load(
     most: int | None, degrees: dict[str, int], concurrency: float, slots: float, ranks: int
 ) -> None:
     """Twenty requests over the replicas, one at least; slots end at what fits; shared experts join replicas."""
-    found = load_of(served(most=most, **degrees), question(), 20, mixes=True)
+    found = load_of(served(most=most, **degrees), question(), 20, SCHEDULE)
     assert found == Load(concurrency, slots, 100, 11, 7, 512, 0.03, ranks, mixes=True)
 
 
