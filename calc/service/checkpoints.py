@@ -1,5 +1,6 @@
 """Where weights in a number format come from: a repository holds them so, the engine converts them, or the reader."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -63,10 +64,13 @@ def by_name(repositories: Iterable[str], facts: Catalog) -> dict[str, str]:
 
 
 def quantised(model: Model, facts: Catalog) -> dict[str, str]:
-    """Return those of them that hold the very weights of the model's first repository in other formats, by names."""
-    own = next(iter(model.repositories), "").partition("/")[2].casefold()
+    """Return those of them that hold the very weights of the model's first repository in other formats, by names.
+
+    A number behind its name makes it another edition: DeepSeek-V3-0324.
+    """
+    own = re.compile(re.escape(next(iter(model.repositories), "").partition("/")[2]) + r"-(?!\d)", re.IGNORECASE)
     held = list(published_in(model, facts).items())[1:]
-    return {name: place for name, place in held if place.partition("/")[2].casefold().startswith(f"{own}-")}
+    return {name: place for name, place in held if own.match(place.partition("/")[2])}
 
 
 def origin(*, name: str, weights: object, engine: str, facts: Catalog) -> Origin:
