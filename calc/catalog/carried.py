@@ -171,6 +171,8 @@ def carried_entry(kind: str, entry: Entry) -> Entry:
     found = without(entry, LEFT_BEHIND.get(kind, {}) | dict.fromkeys(LISTED_FACTS.get(kind, ())))
     if kind == "models" and found.get("source") == own_config(found):
         del found["source"]
+    if isinstance(conversions := found.get("conversions"), dict):
+        found["conversions"] = list(conversions)  # not where each is listed
     if kind == "models" and (early := listed_variants(entry)):
         found["variants"] = early
     if isinstance(listed := found.get("coefficients"), dict):

@@ -67,8 +67,9 @@ def with_other_memory(base: Accelerator, entry_id: str, size: float, usable: flo
 
 def make_model(entry_id: str, entry: Entry) -> Model:
     """Return a model's record from its checked table."""
-    values: Entry = {"id": entry_id, "note": "", "finetunes": (), "variants": {}, "published": {}, **entry}
-    for name in ("repositories", "finetunes", "aliases"):
+    unsaid: Entry = {"note": "", "finetunes": (), "variants": {}, "published": {}, "conversions": ()}
+    values: Entry = {"id": entry_id, **unsaid, **entry}
+    for name in ("repositories", "finetunes", "aliases", "conversions"):
         values[name] = tuple(values[name])  # type: ignore[arg-type]
     values["variants"] = {name: said_otherwise(item) for name, item in values["variants"].items()}  # type: ignore[attr-defined]
     return Model(**values)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from calc.catalog import Catalog
-from calc.catalog.records import Accelerator, Mixture, NumberFormat
+from calc.catalog.records import Accelerator, Mixture, Model, NumberFormat
 from calc.catalog.support import YES
 from calc.planner.question import Question
 from calc.planning.support import place_of
@@ -11,7 +11,7 @@ from calc.planning.usual_engine import of_device, runs_on
 from calc.scenario.fields import HOST_ENGINE, PUBLISHED, USUAL
 from calc.scenario.formats import known_published
 from calc.scenario.model import read_model
-from calc.service.checkpoints import quantised
+from calc.service.checkpoints import converted, quantised
 
 FEWEST_BITS = 4  # of formats that are tried unasked: below, answers suffer
 SERVED = "data-center"  # where many share what there is
@@ -61,11 +61,21 @@ def stored(model: object, formats: tuple[object, ...], facts: Catalog) -> Iterat
         if weights == AWQ and PUBLISHED in formats and is_small(model, facts):
             continue
         if weights == AWQ and isinstance(model, str) and model in facts.entries("models"):
-            held = quantised(facts.model(model), facts)
-            for name, repository in held.items() if AWQ not in held else ():
-                if bits(facts, name) == FEWEST_BITS:
-                    yield {"model": repository, "weights": PUBLISHED}
+            yield from beside_awq(facts.model(model), facts)
         yield {"model": model, "weights": weights}
+
+
+def beside_awq(model: Model, facts: Catalog) -> Iterator[dict[str, object]]:
+    """Iterate over a model in four bits that are no AWQ: its maker's unless that is AWQ, others' where none is."""
+    held, made = quantised(model, facts), converted(model, facts)
+    if AWQ in held:
+        return
+    for name, repository in held.items():
+        if bits(facts, name) == FEWEST_BITS:
+            yield {"model": repository, "weights": PUBLISHED}
+    for name in made if AWQ not in made else ():
+        if bits(facts, name) == FEWEST_BITS and name not in held:
+            yield {"model": model.id, "weights": name}
 
 
 def is_small(model: object, facts: Catalog) -> bool:

@@ -1,6 +1,7 @@
 """Where weights in a number format come from: a repository holds them so, the engine converts them, or the reader."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -39,18 +40,44 @@ def stored_formats(model: Model, facts: Catalog) -> dict[str, str]:
     for repository, said in (*((own, plain) for own in model.repositories[:1]), *model.published.items()):
         stored = published_format({**model.config, **said}, architecture, facts.number_format)
         found.setdefault(stored.base.id if isinstance(stored, Recipe) else stored.id, repository)
+    for name, repository in by_name(model.repositories[1:], facts).items():
+        if repository not in model.published:
+            found.setdefault(name, repository)
+    return found
+
+
+def converted(model: Model, facts: Catalog) -> dict[str, str]:
+    """Return the repositories in which others keep a model, by number format; their configs are not known."""
+    return facts.once(f"conversions of {model.id}", lambda: by_name(model.conversions, facts))
+
+
+def by_name(repositories: Iterable[str], facts: Catalog) -> dict[str, str]:
+    """Return the first of the repositories for each number format that the end of a name says."""
+    from calc.catalog.copies import said  # only origins and plans need it
+
+    found = dict[str, str]()
+    for repository in repositories:
+        name, _ = said(repository, facts.format_names)
+        if isinstance(name, str) and name in facts.entries("number_formats"):
+            found.setdefault(name, repository)
     return found
 
 
 def quantised(model: Model, facts: Catalog) -> dict[str, str]:
-    """Return those of them that hold the very weights of the model's first repository in other formats, by names."""
-    own = next(iter(model.repositories), "").partition("/")[2].casefold()
+    """Return those of them that hold the very weights of the model's first repository in other formats, by names.
+
+    A number behind its name makes it another edition: DeepSeek-V3-0324.
+    """
+    own = re.compile(re.escape(next(iter(model.repositories), "").partition("/")[2]) + r"-(?!\d)", re.IGNORECASE)
     held = list(published_in(model, facts).items())[1:]
-    return {name: place for name, place in held if place.partition("/")[2].casefold().startswith(f"{own}-")}
+    return {name: place for name, place in held if own.match(place.partition("/")[2])}
 
 
 def origin(*, name: str, weights: object, engine: str, facts: Catalog) -> Origin:
-    """Return where a model's weights in a format come from, for an engine that is to load them."""
+    """Return where a model's weights in a format come from, for an engine that is to load them.
+
+    What an engine makes of the model's own files comes before what others made of them, perhaps of a sister's.
+    """
     model = facts.model(name)
     plain = name if "/" in name else next(iter(model.repositories), "")
     held = published_in(model, facts)
@@ -63,6 +90,8 @@ def origin(*, name: str, weights: object, engine: str, facts: Catalog) -> Origin
         return Origin(AS_PUBLISHED, held[weights])
     if isinstance(weights, str) and own in SIXTEEN_BIT and weights in loaded_by(engine, facts):
         return Origin(AS_LOADED, plain)
+    if isinstance(weights, str) and weights in (made := converted(model, facts)):
+        return Origin(AS_PUBLISHED, made[weights])
     return Origin(BY_READER, "")
 
 

@@ -452,8 +452,10 @@ def test_weights_come_from_where_they_are() -> None:
     assert "meta-llama/Llama-3.1-405B-Instruct-FP8" in published or any("/models/" in word for word in published)
     made: Any = launch({**H100, "engine": "vllm", "weights": "fp8"})
     assert words(made)[2] == "meta-llama/Llama-3.1-8B" and made["warnings"] == []
-    own: Any = launch({**H100, "engine": "vllm", "weights": "awq"})
-    assert words(own)[2] == "/models/llama-3.1-8b-awq"
+    others: Any = launch({**H100, "engine": "vllm", "weights": "awq"})
+    assert words(others)[2] == "hugging-quants/Meta-Llama-3.1-8B-Instruct-AWQ-INT4" and others["warnings"] == []
+    own: Any = launch({**H100, "model": "falcon-7b", "engine": "vllm", "weights": "awq"})
+    assert words(own)[2] == "/models/falcon-7b-awq"
     assert [warning["code"] for warning in own["warnings"]] == ["weights-needed"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from calc import estimate, plan
 from calc.catalog import catalog
 from calc.planner.formats import stored
-from calc.service.checkpoints import origin, quantised
+from calc.service.checkpoints import converted, origin, quantised
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,13 @@ from calc.service.checkpoints import origin, quantised
         ("qwen3-32b", "bf16", "sglang", ("published", "Qwen/Qwen3-32B")),
         ("llama-3.3-70b", "fp8", "vllm", ("loaded", "meta-llama/Llama-3.3-70B-Instruct")),
         ("llama-3.3-70b", "nf4", "transformers", ("loaded", "meta-llama/Llama-3.3-70B-Instruct")),
-        ("llama-3.3-70b", "fp8", "tensorrt-llm", ("reader", "")),
-        ("llama-3.3-70b", "awq", "vllm", ("reader", "")),
+        ("llama-3.3-70b", "fp8", "tensorrt-llm", ("published", "nvidia/Llama-3.3-70B-Instruct-FP8")),
+        ("llama-3.3-70b", "awq", "vllm", ("published", "casperhansen/llama-3.3-70b-instruct-awq")),
+        ("qwen3-14b", "awq", "sglang", ("published", "Qwen/Qwen3-14B-AWQ")),
+        ("falcon-40b", "awq", "vllm", ("reader", "")),
         ("llama-3.3-70b", "q4_k_m", "llama.cpp", ("file", "")),
         ("gpt-oss-120b", "mxfp4", "vllm", ("published", "openai/gpt-oss-120b")),
-        ("deepseek-v3", "awq", "vllm", ("reader", "")),
+        ("deepseek-v3", "awq", "vllm", ("published", "QuixiAI/DeepSeek-V3-AWQ")),
     ],
 )
 def test_where_weights_come_from(name: str, weights: str, engine: str, found: tuple[str, str]) -> None:
@@ -31,7 +33,7 @@ def test_where_weights_come_from(name: str, weights: str, engine: str, found: tu
 
 
 def test_four_bits_that_are_published_come_before_those_that_are_not() -> None:
-    """Qwen's own GPTQ of Qwen3.5 27B is tried before AWQ; NVFP4 of DeepSeek V3.1 is another model than V3."""
+    """Qwen's own GPTQ of Qwen3.5 27B is tried before AWQ, as others' INT4 of Gemma 3 is; DeepSeek V3.1 is not V3."""
     facts = catalog()
     tried = list(stored("qwen3.5-27b", ("published", "fp8", "awq"), facts))
     assert [way["model"] for way in tried] == [
@@ -41,6 +43,8 @@ def test_four_bits_that_are_published_come_before_those_that_are_not() -> None:
         "qwen3.5-27b",
     ]
     assert [way["weights"] for way in tried] == ["published", "fp8", "published", "awq"]
+    others = [way["weights"] for way in stored("gemma-3-27b", ("published", "awq"), facts)]
+    assert others == ["published", "int4-group", "awq"]
     assert quantised(facts.model("deepseek-v3"), facts) == {}
     assert len(list(stored("deepseek-v3", ("published", "awq"), facts))) == 2
 
@@ -48,7 +52,7 @@ def test_four_bits_that_are_published_come_before_those_that_are_not() -> None:
 @pytest.mark.parametrize(
     ("model", "device", "way", "repository"),
     [
-        ("qwen3.5-27b", "rtx-pro-4500", "reader", ""),
+        ("qwen3.5-27b", "rtx-pro-4500", "published", "QuantTrio/Qwen3.5-27B-AWQ"),
         ("qwen3.5-27b", "l40s-48gb", "loaded", "Qwen/Qwen3.5-27B"),
         ("qwen3.5-27b", "h100-sxm-80gb", "published", "Qwen/Qwen3.5-27B"),
         ("qwen3.5-122b-a10b", "rtx-pro-6000-blackwell", "published", "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"),
@@ -62,3 +66,13 @@ def test_options_say_where_their_weights_come_from(model: str, device: str, way:
     assert option["weights_from"] == {"way": way, "repository": repository}
     report: Any = estimate(option["scenario"])
     assert report["memory"]["fits"] and report["speed"] == option["speed"]
+
+
+def test_a_conversion_says_its_model_and_format_by_its_name() -> None:
+    """Whoever pastes a listed repository gets the model that lists it, in the format that it is listed for."""
+    facts = catalog()
+    for model in facts.models():
+        for repository in model.conversions:
+            named = facts.named_format(repository)
+            assert named is not None and (named.id, named.beside, named.variant) == (model.id, "", ""), repository
+            assert repository in converted(model, facts).values(), f"{repository} is second in its format"

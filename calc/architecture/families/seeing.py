@@ -233,9 +233,9 @@ def kimi_k3(config: Config) -> Architecture:
 STEP_VISION = {"width": 1536, "layers": 47, "heads": 16, "image_size": 728, "patch_size": 14, "mlp_ratio": 8960 / 1536}
 
 
-@with_towers("step3p7")
+@with_towers("step3p7", "step_robotics")
 def step3p7(config: Config) -> Architecture:
-    """Step 3.7 Flash: a tower whose output two convolutions make smaller, in front of Step 3.5's layers."""
+    """Step 3.7 Flash: a tower whose output two convolutions make smaller, before Step 3.5's layers or Qwen3's."""
     vision, text = vision_of(config).completed(STEP_VISION), text_of(config, "step3p5")
     vision = vision.completed({"num_attention_heads": vision.integer("heads", most=2**20)})
     hidden, depth = vision.hidden("width"), vision.layers("layers")

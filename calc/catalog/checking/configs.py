@@ -33,6 +33,10 @@ def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     for path, key, value in leaves(f"{where}.config", entry["config"]):
         check_setting(check, path, key, value)
     check_variants(check, where, entry, tables)
+    conversions = entry.get("conversions", {})
+    assert isinstance(conversions, dict)
+    for repository, source in conversions.items():
+        check_reference(check, f"{where}.conversions.{repository}", source, tables)
     published = entry.get("published", {})
     assert isinstance(published, dict)
     for repository, item in published.items():

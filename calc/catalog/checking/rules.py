@@ -29,6 +29,7 @@ MODEL_RULES: Rules = {
     "context_tokens": (int,),
     "config": (dict,),
     "published?": (dict,),
+    "conversions?": (dict,),  # repositories whose names say the number format, each with the source that has it
     "source": (str,),
     "checked": (str,),
     "note?": (str,),

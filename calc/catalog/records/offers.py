@@ -27,6 +27,7 @@ class Model(NamedTuple):
     published: dict[
         str, dict[str, object]
     ]  # those of the repositories that store it otherwise, with what they say of it
+    conversions: tuple[str, ...]  # repositories of others that hold it in the number formats that their names say
     made_for: str = ""  # one of MADE_FOR; empty of one that answers what it is asked
 
 
