@@ -224,7 +224,7 @@ def busiest_rank(*, experts: int, ranks: int, tokens: float, balanced: bool = Fa
 
 
 def most_touched(*, experts: float, touched: float, ranks: int) -> float:
-    r"""Return how many of its `experts` the rank touches that touches most of them, where ranks touch so many as a mean.
+    r"""Return how many of its `experts` that rank touches which touches most, where so many are `touched` as a mean.
 
     Each is touched or not, so that their number deviates by $\sqrt{t (1 - t / E)}$; how evenly they have work over many
     steps does not change it.

@@ -37,7 +37,7 @@ def test_a_large_batch_touches_all_experts() -> None:
 def test_a_batch_reaches_fewer_experts_than_even_loads_would_have_it() -> None:
     """What a token wants differs from expert to expert: the mean over a beta distribution, added up by hand."""
     experts, active, tokens, parts = 128, 8, 16, 20_000
-    wanted = [1 - ((i + 0.5) / parts) ** (active / (experts - active)) for i in range(parts)]  # quantiles of beta(1, 15)
+    wanted = [1 - ((i + 0.5) / parts) ** (active / (experts - active)) for i in range(parts)]  # quantiles
     assert sum(wanted) / parts == pytest.approx(active / experts, rel=1e-3)
     missed = sum((1 - share) ** tokens for share in wanted) / parts
     found = experts_touched(experts=experts, active=active, tokens=tokens)
