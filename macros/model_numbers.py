@@ -102,8 +102,8 @@ def touched(model: str, tokens: int, show: str = "experts") -> str:
     architecture = architecture_named(model)
     experts, chosen = routing(architecture)
     reached = experts_touched(experts=experts, active=chosen, tokens=tokens)
-    numbers = f"{experts} × (1 − (1 − {chosen} / {experts})^{tokens})"
-    formula = r"E \cdot (1 - (1 - \frac{k}{E})^{B})"
+    numbers = f"{experts} × {chosen} × {tokens} / ({experts} + {chosen} × {tokens - 1})"
+    formula = r"E \cdot \frac{k \cdot B}{E + k \cdot (B - 1)}"
     working = step("Experts reached in a layer", formula, numbers, show_number(reached))
     if show == "experts":
         return opening(show_number(reached), working)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from calc.architecture.routing import experts_touched
 from calc.architecture.stages import Stage
 from calc.memory.budget import Demand, Layout
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
@@ -114,7 +115,7 @@ def experts_of(group: ExpertMatrices, model: RankModel, tokens: float) -> Expert
     layout = model.layout
     together = tokens * model.expert_ranks.replicas(max(1, layout.expert // layout.tensor))
     active = group.active / layout.expert
-    share = 1.0 - (1.0 - group.active / group.total) ** together
+    share = experts_touched(experts=group.total, active=group.active, tokens=together) / group.total
     rows = together * active
     moved = rows * (2.0 * group.k + (group.matrices - 1) * 2.0 * group.n) * model.element_bytes
     return Experts(

@@ -213,7 +213,7 @@ def busiest_rank(*, experts: int, ranks: int, tokens: float, balanced: bool = Fa
     if ranks == 1 or most <= 1.0:
         return 1.0
     deviation = sqrt(max(log(most) * (most + 1.0) / (2.0 * (most - 1.0)) - 1.0, 0.0))
-    found = 1.0 + deviation * sqrt(ranks / experts) * 0.8 * float(log(ranks) ** 0.8)
+    found = 1.0 + deviation * sqrt(ranks / experts) * deviations_of_largest(ranks)
     if not balanced:
         return found
     copies = COPIED * log(most) / experts
@@ -221,6 +221,28 @@ def busiest_rank(*, experts: int, ranks: int, tokens: float, balanced: bool = Fa
     for _ in range(ROUNDS):
         level = 1.0 + copies + log(level)
     return min(found, max(BALANCED, log(most) * most / (most - 1.0) * ranks / experts / level))
+
+
+def most_touched(*, experts: float, touched: float, ranks: int) -> float:
+    r"""Return how many of its `experts` that rank touches which touches most, where so many are `touched` as a mean.
+
+    Each is touched or not, so that their number deviates by $\sqrt{t (1 - t / E)}$; how evenly they have work over many
+    steps does not change it.
+
+    >>> round(most_touched(experts=32, touched=20.0, ranks=8), 1), most_touched(experts=8, touched=8.0, ranks=8)
+    (23.9, 8.0)
+    """
+    deviation = sqrt(max(touched * (1.0 - touched / experts), 0.0))
+    return min(touched + deviation * deviations_of_largest(ranks), experts)
+
+
+def deviations_of_largest(count: int) -> float:
+    """Return by about how many deviations the largest of some alike numbers lies above their mean.
+
+    >>> [round(deviations_of_largest(count), 2) for count in (1, 2, 8, 64)]  # of normal ones: 0, 0.56, 1.42, 2.39
+    [0.0, 0.6, 1.44, 2.5]
+    """
+    return 0.8 * float(log(count) ** 0.8)
 
 
 class StreamLaw(NamedTuple):

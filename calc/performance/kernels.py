@@ -22,6 +22,7 @@ from calc.performance.kernel_laws import (
     decode_s,
     experts_s,
     message_s,
+    most_touched,
     prefill_s,
     product_s,
     stream_s,
@@ -116,10 +117,11 @@ class Kernels(DeviceLaws):
         if self.own.expert_tile:
             return self.tiled_experts(operation)
         law = self._experts.get(operation.kernel) or self._experts_law(operation.kernel)
-        rows, ranks = operation.tokens * operation.active, operation.ranks
+        rows, ranks, touched = operation.tokens * operation.active, operation.ranks, operation.touched
         if ranks > 1 and self.engine:  # in training a loss evens loads out
             experts, tokens, balanced = operation.experts * ranks, operation.tokens, operation.balanced
             rows *= busiest_rank(experts=experts, ranks=ranks, tokens=tokens, balanced=balanced)
+            touched = most_touched(experts=operation.experts, touched=touched, ranks=ranks)
         starts = 0.0
         if self.own.experts_in_turn and operation.kernel in UNPACKED:
             plain = self._products.get(PLAIN) or self._product_law(PLAIN)
@@ -127,11 +129,11 @@ class Kernels(DeviceLaws):
         return starts + experts_s(
             law,
             rows=rows,
-            touched=operation.touched,
+            touched=touched,
             width=operation.n,
             depth=operation.k + operation.n,
             flops_per_row=2.0 * operation.matrices * operation.n * operation.k,
-            moved_bytes=operation.weight_bytes + operation.io_bytes,
+            moved_bytes=operation.weight_bytes * touched / operation.touched + operation.io_bytes,
         )
 
     def tiled_experts(self, operation: Experts) -> float:

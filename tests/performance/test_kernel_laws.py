@@ -3,6 +3,8 @@
 from math import exp
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calc.performance.kernel_laws import (
     DecodeLaw,
@@ -15,6 +17,7 @@ from calc.performance.kernel_laws import (
     decode_s,
     experts_s,
     message_s,
+    most_touched,
     prefill_s,
     product_s,
     stream_s,
@@ -133,3 +136,12 @@ def test_a_message() -> None:
     """Waiting 1 + 2 × 4 s and sending 8 bytes at 2 a second, with half of the mean of 9 and 4: 9 + 4 + 3."""
     law = MessageLaw(start_s=1.0, hop_s=2.0, rate=2.0, ramp=0.5)
     assert message_s(law, steps=4, sent_bytes=8.0) == pytest.approx(16.0)
+
+
+@given(experts=st.integers(1, 256), share=st.floats(0.01, 1), ranks=st.integers(1, 64))
+def test_the_rank_that_touches_most_of_its_experts(experts: int, share: float, ranks: int) -> None:
+    """It touches no fewer than the mean and no more than it has; alone it is the mean, and more ranks differ more."""
+    touched = experts * share
+    found = [most_touched(experts=experts, touched=touched, ranks=count) for count in (1, ranks, 2 * ranks)]
+    assert touched * (1 - 1e-12) <= found[0] <= found[1] <= found[2] <= experts
+    assert found[0] == pytest.approx(touched)

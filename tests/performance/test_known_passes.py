@@ -144,7 +144,7 @@ def test_what_experts_read_and_write() -> None:
     )
     found = experts_of(group, model, 100.0)
     assert found.io_bytes == 200 * (2 * 4096 + 4 * 14336) * 2
-    assert found.touched == pytest.approx(8 * (1 - (1 - 2 / 8) ** 100))
+    assert found.touched == pytest.approx(8 * 200 / 206)  # even loads would miss none
 
 
 @pytest.mark.parametrize(("model", "most"), [("llama-3.1-8b", 2), ("whisper-small", 3), ("mamba-2.8b", 1)])
