@@ -260,7 +260,7 @@ def test_a_few_more_rows_never_answer_sooner(accelerator: str) -> None:
 def test_more_prompt_never_answers_sooner(engine: str) -> None:
     """Of the same sequences in the same layout, a longer prompt has its first token no earlier.
 
-    Three thousandths are left to chunks: two halves of a pass may waste a little less of their last tiles than the whole.
+    Three thousandths are left to chunks: two halves of a pass may waste less of their last tiles than the whole.
     Among tensor ranks it is 6 %: sums larger than an engine's own kernels take are NCCL's, which may be faster there
     (8 MiB between two B200 were measured to take 50.6 and 41.5 microseconds).
     """
