@@ -119,10 +119,13 @@ def with_people(made: tuple[str, str], scenario: Any) -> Steps[tuple[str, str]]:
         return made
     option, each = answer["options"][0], float(habits["requests_each_hour"]) * float(habits["peak_over_mean"])
     capacity = option["load"]["capacity_requests_per_s"] * option["replicas"]
-    said = f"Of people, about {show_count(int(capacity * HOUR_S / each))}: of those who ask {habits['requests_each_hour']} "
-    said += f"times an hour, {habits['peak_over_mean']} times as often in the busiest one, each with "
-    said += f"{show_count(lengths['prompt_tokens'])} tokens and {show_count(lengths['output_tokens'])} in answer, of "
-    said += f"which the first comes within {habits['ttft_s']} s and then {habits['tokens_per_s_each']} a second."
+    prompt, output = (show_count(tokens) for tokens in lengths.values())
+    said = (
+        f"Of people, about {show_count(int(capacity * HOUR_S / each))}: who ask {habits['requests_each_hour']} "
+        f"times an hour, {habits['peak_over_mean']} times as often in the busiest one, each with {prompt} tokens and "
+        f"{output} in answer, of which the first comes within {habits['ttft_s']} s and then "
+        f"{habits['tokens_per_s_each']} a second."
+    )
     verdict, end, rest = made[0].partition("</p>")
     return verdict + end + element("p", text(said), class_="ask-note") + rest, f"{made[1]} {said}"
 
