@@ -20,7 +20,7 @@ from calc.planner.need import Share
 from calc.planner.options import Miss, Option, Rejected, tight
 from calc.planner.question import Question
 from calc.planner.steps import Steps, finished
-from calc.planner.surer import change_for, likely_fits, surer_context
+from calc.planner.surer import change_for, surer_context
 from calc.planning.chance import SURE
 from calc.planning.serving_load import server_of
 from calc.units import show_number
@@ -215,7 +215,7 @@ class Search(Inspection):
             return miss
         if (share := sized.share) is None or not share.requests:
             return sized
-        sized = sized._replace(sure=likely_fits(sized.scenario) >= SURE) if sized.after() else sized
+        sized = sized._replace(sure=self.chance(sized) >= SURE) if sized.after() else sized
         energy = self.question.rank_by == "energy" and self.question.need.mean_rate is not None
         return self.paced(sized) if energy or (self.paces and share.confirmed) else sized
 
@@ -288,7 +288,7 @@ class Search(Inspection):
         tried = spread.next(candidate.replicas)
         given = candidate.given(Share(tried, ceil(people / tried)))
         found = self.timed(given)
-        if spread.surely and isinstance(found, Candidate) and (chance := likely_fits(given.scenario)) < SURE:
+        if spread.surely and isinstance(found, Candidate) and (chance := self.chance(given)) < SURE:
             found = tight(chance)
         if isinstance(found, Miss) and (found.reason == "runs" or candidate.most_replicas == 1 or tried == people):
             return found

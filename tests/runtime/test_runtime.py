@@ -30,6 +30,8 @@ REQUESTS = [
 READ = 'import fs from "node:fs"; fs.writeFileSync(process.argv[2], JSON.stringify(await import(process.argv[1])))'
 # What the page's worker does, without a page: unpack the archives, boot, put calc on the path, answer; then all that
 # can be asked is imported.
+OF_ALL = {"what-runs", "what-budget"}  # calculators that look at every model, and so at those that write nothing
+FIRST = [json.dumps({"calculator": name, "fields": {}}) for name in CALCULATORS if name not in OF_ALL]
 WORKER = ROOT / "docs/assets/calculator/worker.mjs"
 BOOT = """
 import fs from "node:fs";
@@ -56,9 +58,10 @@ calc.__path__.append("/lib/asked.zip/calc")
 import traceback
 from importlib.util import MAGIC_NUMBER
 from calc.calculators import answer
+first = [answer(request) for request in job["first"]]
+opened = "/lib/asked.zip/calc" in sys.path_importer_cache
 answers = [answer(request) for request in job["requests"]]
 early = sorted(sys.modules)
-opened = "/lib/asked.zip/calc" in sys.path_importer_cache
 imported = {name: __import__(name) and sys.modules[name].__file__ for name in job["modules"]}
 try:
     answer("not JSON")
@@ -90,7 +93,7 @@ def manifest(runtime: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 def booted(runtime: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What Python said after a boot from the built folder."""
     folder = tmp_path_factory.mktemp("boot")
-    (folder / "job.json").write_text(json.dumps({"modules": MODULES, "requests": REQUESTS}))
+    (folder / "job.json").write_text(json.dumps({"modules": MODULES, "first": FIRST, "requests": REQUESTS}))
     return run_node(BOOT, folder, runtime, folder / "stdlib.zip", folder / "job.json", WORKER)
 
 
@@ -129,9 +132,10 @@ def test_imports_every_module_of_calc(booted: dict[str, Any]) -> None:
 
 
 def test_no_first_answer_opens_what_is_asked_for(booted: dict[str, Any]) -> None:
-    """Every calculator answers its examples without the second archive, which is fetched when opened.
+    """What forms begin with is answered without the second archive, which is fetched when opened.
 
-    Nor with what the standard library has for others: to install, to wait on sockets and to write logs.
+    Those that look at all models open it, and examples of models that write nothing. None needs what the standard library has for others: to install, to
+    wait on sockets and to write logs.
     """
     assert "calc.planner" in booted["early"] and not booted["opened"]
     spared = {"calc.lines", "calc.files", "zipfile", "shutil", "random", "dataclasses", "selectors"}
