@@ -134,8 +134,8 @@ def test_imports_every_module_of_calc(booted: dict[str, Any]) -> None:
 def test_no_first_answer_opens_what_is_asked_for(booted: dict[str, Any]) -> None:
     """What forms begin with is answered without the second archive, which is fetched when opened.
 
-    Those that look at all models open it, and examples of models that write nothing. None needs what the standard library has for others: to install, to
-    wait on sockets and to write logs.
+    Those that look at all models open it, and examples of models that write nothing. None needs what the standard
+    library has for others: to install, to wait on sockets and to write logs.
     """
     assert "calc.planner" in booted["early"] and not booted["opened"]
     spared = {"calc.lines", "calc.files", "zipfile", "shutil", "random", "dataclasses", "selectors"}
