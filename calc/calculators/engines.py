@@ -154,9 +154,11 @@ def engine_verdict(report: Report, engine: Engine) -> Verdict:
         return fitting(memory), headline, rest + unless_tight(memory)
     if missing := hosting.short(report):
         return False, "It does not fit into the host's memory:", f"{subject(report)}, {place(report)}.{missing}"
-    asked = "more than its share of the device" if part_bytes(report, "outside_share") else amounts
-    where = f"{full} {place(report)}"
-    rest = f"{subject(report)} needs {asked}{where} under {engine.name}.{first_repair(report)}"
+    where = f"{amounts}{full} {place(report)} under {engine.name}"
+    if part_bytes(report, "outside_share"):
+        of = "each device" if full else "the device"
+        where = f"more than the {size_gib(memory['limit_bytes'])} that {engine.name} takes of {of}, {place(report)}"
+    rest = f"{subject(report)} needs {where}.{first_repair(report)}"
     return False, f"It does not fit, {spare} are missing:", rest
 
 

@@ -75,6 +75,7 @@ LABELS = {
     "buys": "Bought",
     "supply_w": "Power supply",
     "host_memory": "Host memory",
+    "host_bandwidth": "Host bandwidth",
     "card_memory": "Memory",
     "processor": "Processor",
     "experts_on_host": "Experts on the host",
@@ -98,7 +99,7 @@ NAMED = {
     "processor": "processors",
 }
 IN_WORDS: dict[str, Callable[[Any], str]] = {
-    "models": lambda value: f"{len(value)} of the family",
+    "models": lambda value: f"{len(value)} of the catalogue",
     "days": lambda value: show_seconds(value * DAY_S),
     **dict.fromkeys(("host_memory", "card_memory"), lambda value: f"{value} GiB"),
     "offload": lambda value: "optimizer" if value == "optimizer" else "what can be",

@@ -7,7 +7,7 @@ from calc.calculators import how_far, plan_fine_tune
 from calc.calculators.asked import format_words
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
 from calc.calculators.how_far import CALCULATOR as HOW_FAR
-from calc.calculators.html import ROOT
+from calc.calculators.html import ROOT, element, text
 from calc.calculators.line_facts import fastest
 from calc.calculators.line_link import every_field, form_values, link_to
 from calc.calculators.options import (
@@ -34,11 +34,11 @@ from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
 from calc.lines.reading import READ_PER_S
 from calc.lines.settling import settled_question
-from calc.lines.wording import BEST, CARDS, FOR_MEMORY, PURPOSE
+from calc.lines.wording import BEST, CARDS, FOR_MEMORY, PERSONS, PURPOSE, TASKS
 from calc.planner.answer import answering as planning
 from calc.planner.steps import Steps
 from calc.scenario.fields import PUBLISHED
-from calc.units import show_count, show_large_count
+from calc.units import HOUR_S, show_count, show_large_count
 
 HOME = ""  # addresses from the site's first page
 Answered = tuple[str, str, dict[str, object]]  # HTML, the same in a sentence, and what was settled
@@ -48,6 +48,7 @@ LISTED = 10
 RENT = (("rent_per_hour", "Rent, an hour", "an hour"), ("rent_per_month", "Rent of a month", "a month"))
 PURCHASE = (("purchase", "To buy", "to buy"),)
 GOOD_AT = "They are ranked by size: which is good at {} the guide does not know."
+LEAST_RATE = 0.001  # requests a second, of which a replica serves any number up to what it could be given
 NO_MORE = 3  # nearest misses that are named
 
 
@@ -64,11 +65,15 @@ def answering(reading: Any) -> Steps[Answered]:
     if question.get("workload") == "training":
         return *trained(question, found), settled
     if question["want"] == "limit":
-        return *most(question, found["options"][0]), settled
+        made = most(question, found["options"][0])
+        people = question["of"] == "sequences" and PERSONS.search(reading["line"].lower())
+        return *((yield from with_people(made, found["options"][0]["scenario"])) if people else made), settled
     purpose = PURPOSE.search(reading["line"].lower())
     note = GOOD_AT.format(purpose[0]) if purpose else ""
     if question["want"] == "models":
-        return *models(found, note), settled
+        which = "" if "models" in reading["question"] else ": models of the last two years"
+        vectors = bool(TASKS["embeddings"].search(reading["line"].lower()))
+        return *models(found, note, f"What runs, the largest first{which}", writes=not vectors), settled
     if "model" not in question:
         alone = best_card(question, reading["line"].lower())
         return *bought(question, found, note, alone=alone), settled
@@ -93,6 +98,36 @@ def most(question: Any, option: Any) -> tuple[str, str]:
     verdict = verdict_html(None, f"{MOST_OF[of]}: {said}.", f"{case_name(scenario)}.")
     html = verdict + link_to(WILL_IT_FIT, values, "Will it fit? Every field") + WILL_IT_FIT.render(report)
     return html, f"{MOST_OF[of]}: {said}. {case_name(scenario)}."
+
+
+def with_people(made: tuple[str, str], scenario: Any) -> Steps[tuple[str, str]]:
+    """Look for how many people with the habits of *Plan a service* devices serve, and say it behind an answer.
+
+    Sequences at once are no people: most of these read, or write themselves.
+    """
+    from calc.calculators.plan_service import INPUTS  # few ask for people
+
+    habits = {field.name: field.default for field in INPUTS}
+    need = {name: float(habits[name]) for name in ("ttft_s", "tokens_per_s_each", "percentile")}
+    lengths = {name: int(habits[name]) for name in ("prompt_tokens", "output_tokens")}
+    have = {name: scenario[name] for name in ("accelerator", "accelerators", "pcie") if name in scenario}
+    asked = {name: scenario[name] for name in ("model", "weights", "engine", "kv_cache") if name in scenario}
+    answer: Any = yield from planning(
+        {"want": "models", "have": have, **asked, **lengths, "need": {**need, "requests_per_s": LEAST_RATE}, "count": 1}
+    )
+    if not answer["options"] or not answer["options"][0]["load"]["capacity_requests_per_s"]:
+        return made
+    option, each = answer["options"][0], float(habits["requests_each_hour"]) * float(habits["peak_over_mean"])
+    capacity = option["load"]["capacity_requests_per_s"] * option["replicas"]
+    prompt, output = (show_count(tokens) for tokens in lengths.values())
+    said = (
+        f"Of people, about {show_count(int(capacity * HOUR_S / each))}: who ask {habits['requests_each_hour']} "
+        f"times an hour, {habits['peak_over_mean']} times as often in the busiest one, each with {prompt} tokens and "
+        f"{output} in answer, of which the first comes within {habits['ttft_s']} s and then "
+        f"{habits['tokens_per_s_each']} a second."
+    )
+    verdict, end, rest = made[0].partition("</p>")
+    return verdict + end + element("p", text(said), class_="ask-note") + rest, f"{made[1]} {said}"
 
 
 def longest(of: str, option: Any) -> tuple[str, str]:
@@ -130,18 +165,18 @@ def trained(question: Any, found: Any) -> tuple[str, str]:
     return verdict_html(right, first, said) + plan_fine_tune.listed_ways(report, HOME), f"{first} {said}"
 
 
-def models(found: Any, note: str) -> tuple[str, str]:
+def models(found: Any, note: str, caption: str, *, writes: bool) -> tuple[str, str]:
     """Return what runs, the largest first."""
     listed, first = found["options"], found["options"][0]
     where, scenario = devices(first["scenario"]), first["scenario"]
     headline = f"The largest that runs on {where} is {model_name(scenario)}, {said_format(str(scenario['weights']))}."
-    fast = f"It writes {each_answer(first)}."
-    columns = (FORMAT, EACH, LEFT)
-    caption = "What runs, the largest first: models of the last two years"
+    fast = f"It writes {each_answer(first)}." if writes else ""
+    columns = (FORMAT, EACH, LEFT) if writes else (FORMAT, LEFT)
     shown = option_table(listed, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     right, headline, fast = found_first(first, headline, fast)
-    fast = " ".join(filter(None, (fast, as_one_reads(listed), note)))
-    return verdict_html(right, headline, fast) + shown, f"{headline} {fast} {len(listed)} are listed."
+    fast = " ".join(filter(None, (fast, as_one_reads(listed) if writes else "", note)))
+    said = " ".join(filter(None, (headline, fast, f"{len(listed)} are listed.")))
+    return verdict_html(right, headline, fast) + shown, said
 
 
 def as_one_reads(listed: Any) -> str:

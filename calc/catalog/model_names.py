@@ -108,7 +108,7 @@ class ModelNames:
 
         `whole`: nothing but sizes may stand in that name besides. Without a size, the one model that has the words and
         nothing but a size besides: Llama 3.3 is its 70B. Where there is none, the newest of those that have a version
-        besides, if all have one size: Mistral Small is the last.
+        besides, if that has one size: Mistral Small is the last.
         """
         if not any(map(SIZE.fullmatch, asked)):
             return self.of_one_size(asked, whole=whole) if len(asked) > 1 else None
@@ -202,9 +202,26 @@ class ModelNames:
             if len(set(found.values())) == 1:
                 newest = self.newest_first(found)
                 return Reading(newest[0], tuple(newest[1:]))
-            if found:
+            if found and any(re.search(r"\d", word) for word in asked):
                 return None
-        return None
+        return None if whole else self.of_last_version(self.newest_first(found), asked)
+
+    def of_last_version(self, newest: list[str], asked: frozenset[str]) -> Reading | None:
+        """Return the newest of models where words say neither size nor version, and its version has one size.
+
+        Mistral Small is the last of them, of whatever size the ones before it were; Ministral is of three.
+        """
+
+        names = {entry_id: words_of(str(self.entries[entry_id].get("name"))) for entry_id in newest}
+        versions = {
+            entry_id: {word for word in words - asked if not SIZES.fullmatch(word)}
+            for entry_id, words in names.items()
+            if asked <= words
+        }
+        if not versions or list(versions.values()).count(next(iter(versions.values()))) > 1:
+            return None
+        first, *others = versions
+        return Reading(first, tuple(others))
 
     def of_other_sizes(self, entry_id: str, name: str) -> tuple[str, ...]:
         """Return what else a name without a size may mean of a model that has one in its own, by sizes alone.

@@ -1,5 +1,6 @@
 """What a line says of what stands where: on which cards, in the host's memory, and beside the model."""
 
+from calc.lines.host import read_kind
 from calc.lines.reader import Reader
 from calc.scenario.model import known_architecture
 from calc.units import GIB
@@ -58,4 +59,12 @@ def host(reader: Reader) -> dict[str, object]:
         found["memory"] = memory * GIB
         if reader.value("host_memory") is None:
             reader.taken["host_memory"] = memory
+    named = reader.value("processor")
+    kind = read_kind(reader.line, str(named or ""), reader.facts) if found or reader.alone else None
+    if kind is not None:
+        found["processor"], bandwidth = kind
+        if named is None:
+            reader.taken["processor"] = kind[0]
+        if bandwidth is not None:
+            reader.taken["host_bandwidth"] = found["bandwidth"] = f"{bandwidth / 1e9:g} GB/s"
     return {"host": found} if found else {}

@@ -21,8 +21,9 @@ NUMBERS = {
 }  # fmt: skip
 BETWEEN = frozenset(
     (
-        "gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "x", "×", "*", "used",
-        "tesla", "geforce", "radeon", "instinct", "quadro", "(", "卡", "张", "块", "台", "片", "昇", "腾", "路",
+        "gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "the", "my", "x", "×",
+        "*", "used", "tesla", "geforce", "radeon", "instinct", "quadro",
+        "(", "卡", "张", "块", "台", "片", "昇", "腾", "路",
     )
 )  # fmt: skip
 FORM_BEHIND = re.compile(r"(\d{3,4})([a-z]+)")  # 5060ti, where two cards of that name have other memories
@@ -219,8 +220,8 @@ class DeviceNames:
     def names_device(self, window: list[Piece]) -> bool:
         """Return whether words begin and end as a name does, and are not a size alone."""
         first, last = window[0].text, window[-1].text
-        if TIMES.fullmatch(last) and any(re.search(r"\d", piece.text) for piece in window[:-1]):
-            return False  # 3090 24gb x2, and not EVO-X2
+        if TIMES.fullmatch(last) and self.catalog.reading(" ".join(piece.text for piece in window[:-1])):
+            return False  # 3090 24gb x2, DGX Spark x2, and not EVO-X2
         if BARE_VERSION.fullmatch(" ".join(piece.text for piece in window)):
             return False  # a Xeon's v4, and no TPU's
         if last in OF_MEMORY and not sizes_in(window):  # A100 memory
@@ -250,6 +251,9 @@ class DeviceNames:
             if piece.text not in BETWEEN | COMPUTERS or skipped == FEW_WORDS:
                 break
             skipped += 1
+        if after and after[0].text == "pair" and line.free(window[-1].end, after[0].end):  # h200 nvl pair
+            line.claim(after[0].start, after[0].end)
+            return Count(after[0].start, after[0].end, NUMBERS["pair"])
         signs = " ".join(piece.text for piece in after[:3])
         behind = re.match(r"(?:['(] |s )*[x×*:] ?(\d{1,4})(?![\w.])", signs)
         if not behind and not any(self.known(piece.text) for piece in after[1:FEW_WORDS]):  # 3090 2x 3060 has two 3060

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from math import inf
 
+from calc.catalog import Catalog
 from calc.lines.device_names import Name
 from calc.lines.line import Line
 from calc.lines.names import Names
@@ -31,10 +33,10 @@ ONE_MEMORY = re.compile(
 SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b|o)?\b\s*(?:(?:of|de)\s+)?"
 KIND = r"(?:(?:sys(?:tem)?|main|cpu|host|memoria)\s+)?"
 MEMORY = re.compile(
-    rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]\d{{4}})?(?:\s+(?:ram|memory))?|ram|arbeitsspeicher|memoire vive)\b"
+    rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ](?!\d0[5-9]0\b)\d{{4}})?(?:\s+(?:ram|memory))?|ram|arbeitsspeicher|memoire vive)\b"
     rf"|{SIZE}(?:system|main|host)\s+memory\b"
     rf"|{SIZE}(?=(?:epyc|xeon|threadripper)\b)"
-    rf"|\b(?:ram|ddr\d\w*(?:[- ]\d{{4}})?)\s*[:=]?\s*{SIZE}(?!vram\b)|{SIZE}内存",
+    rf"|\b(?:ram|ddr\d\w*(?:[- ](?!\d0[5-9]0\b)\d{{4}})?)\s*[:=]?\s*{SIZE}(?!vram\b)|{SIZE}内存",
     re.ASCII,
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
@@ -55,6 +57,9 @@ PLACED = (
     ("gpu_layers", re.compile(rf"{NGL}|\b(\d{{1,3}}) layers on (?:the |my )?gpu\b")),
 )
 FAMILY = re.compile(r"\b(?:epyc|xeon|threadripper)\b")
+# The kind of a memory and its rate; 3090 is a card. The most bits a second of a pin by the standards (JESD79-3 and -4).
+OF_MEMORY = re.compile(r"\b(ddr[345])(?:[- ](?!\d0[5-9]0\b)(\d{4}))?\b")
+MOST_BITS_PER_S = {"ddr3": 2.133e9, "ddr4": 3.2e9}
 EPYC = re.compile(r"\bepyc\s*([79])\d\d([2-5])[pfx]?\b")  # the last digit is the generation
 
 
@@ -127,3 +132,23 @@ def read_host(line: Line, processor: Name | None, *, alone: bool) -> Iterator[tu
         line.claim(*match.span())
         size, unit = [group for group in match.groups() if group][:2]
         yield *match.span(), "host_memory", int(float(size.replace(",", "")) * (1024 if unit == "t" else 1))
+
+
+def read_kind(line: Line, named: str, facts: Catalog) -> tuple[str, float | None] | None:
+    """Return a processor whose memory is of the kind that a line says, claimed, and its bytes a second if they differ.
+
+    It is the one that is named, or else the newest usual one of a desktop with such memory. A rate that is said counts,
+    and of an older kind than the processor also takes the most that its standard has: a Core i7-12700K with DDR4. None
+    where a line says no kind.
+    """
+    said = OF_MEMORY.search(line.text.lower())
+    if said is None:
+        return None
+    most = MOST_BITS_PER_S.get(said[1])
+    usual = [one for one in facts.processors() if one.usual and one.kind == "desktop"]
+    newest = sorted(usual, key=lambda one: one.released, reverse=True)
+    fitting = [one for one in newest if most is None or one.bits_per_s <= most]
+    processor = facts.processor(named) if named else (fitting or newest)[0]
+    line.claim(*said.span())
+    rate = float(said[2]) * 1e6 if said[2] else min(processor.bits_per_s, most or inf)
+    return processor.id, None if rate == processor.bits_per_s else processor.bandwidth * rate / processor.bits_per_s

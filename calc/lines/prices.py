@@ -4,7 +4,7 @@ Patterns in the order in which they are looked for, each with the field that it 
 """
 
 from calc.lines.amounts import Rule, amount, said
-from calc.lines.parts import CONTEXT, DOLLARS, NO_DOLLARS, NUMBER, UNDER
+from calc.lines.parts import CONTEXT, DOLLARS, NAME_OF_CARD, NO_DOLLARS, NUMBER, UNDER
 
 PRICES: tuple[Rule, ...] = (
     # What a million tokens cost, before their numbers are taken for something else.
@@ -22,6 +22,8 @@ PRICES: tuple[Rule, ...] = (
     # A number without a sign may be a device's name: h100 per hour, 4090 monthly.
     ("price_per_hour", rf"{DOLLARS}\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
     ("price_per_hour", r"(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
+    ("price_per_hour", rf"\bhourly\s+budget\s+(?:of\s+)?{DOLLARS}", amount),
+    ("price_per_month", rf"\bmonthly\s+budget\s+(?:of\s+)?{DOLLARS}", amount),
     ("price_per_month", rf"{DOLLARS}\s*(?:(?:/|per|an?)\s*mo(?:nth)?|monthly(?:\s+budget)?)\b", amount),
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+monthly\s+budget\b", amount),
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)\s+monthly\b", amount),
@@ -31,6 +33,13 @@ PRICES: tuple[Rule, ...] = (
         "price",
         rf"\b(?:gpus?|cards?|rig|build|setup|workstation|server|pc|machine)\s+(?:for\s+)?{UNDER}\s*{NUMBER}\s?(k)\b"
         rf"(?!\s*(?:tok|{CONTEXT}))",
+        amount,
+    ),
+    # Without any unit after a thing that is bought: a card under 500.
+    (
+        "price",
+        rf"\b(?:gpus?|cards?|rig|build|setup|workstation|pc|machine)\s+(?:for\s+)?{UNDER}\s*(?!{NAME_OF_CARD})"
+        r"(\d{3,5}|\d{1,2},\d{3})(?=\s*(?:$|[,;?!.](?!\d)|(?:for|to|that|which|total)\b))",
         amount,
     ),
     ("price", rf"\bfor\s+{UNDER}\s*{NUMBER}\s?(k)\b(?!\s*(?:tok|{CONTEXT}))", amount),

@@ -41,7 +41,9 @@ from calc.lines.wording import (
     OF_FILES,
     OF_MACS,
     OF_PRICES,
+    TASKS,
 )
+from calc.planner.wanted import made_for
 from calc.planning.fit import in_one_machine
 from calc.scenario.fields import HOST_ENGINE
 from calc.units import GIB
@@ -269,11 +271,16 @@ class Reader(Chips):
         return self.names.family(self.line) if "model" in self.missing else []
 
     def read_family(self) -> None:
-        """Take the models of a family that is named without a size, of which the line asks what runs."""
+        """Take the models of a family that is named without a size, or those for a task, of which the line asks."""
         for part in self.line.unread():
             if found := self.facts.model_names.begun(part.text):
                 self.line.claim(part.start, part.end)
                 self.chips.append(Chip(part.start, part.end, "models", found))
+                return
+        for task, words in TASKS.items():
+            if said := next(self.line.found(words), None):
+                self.line.claim(*said.span())
+                self.chips.append(Chip(*said.span(), field="models", value=made_for(task, self.facts)))
                 return
 
     def read_of_devices(self, kind: str) -> None:

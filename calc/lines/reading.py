@@ -20,6 +20,7 @@ from calc.scenario.fields import USUAL
 from calc.scenario.model import known_architecture
 
 CONTEXT = 8192  # tokens that are taken where a line says nothing of lengths, as the forms do
+READ = 512  # the same of what only reads: the places of BERT, of which most that make vectors are made
 SERVED = ("fits", "speed", "cost", "devices", "limit", "cache")
 OF_DEVICES = ("power", "prices", "cards")  # which facts answer, and no scenario
 TIMED = ("speed", "cost")  # where lengths have defaults of their own
@@ -88,7 +89,9 @@ def lengths(reader: Reader) -> dict[str, object]:
         model = reader.value("model")
         known = (known_architecture(reader.facts, str(model)), reader.facts.model(str(model))) if model else ()
         longest = next((one.context_tokens for one in known if one.context_tokens), None)
-        reader.taken["context_tokens"] = found["context_tokens"] = min(CONTEXT, longest or CONTEXT)
+        models = reader.value("models")
+        reads = isinstance(models, list) and not any(known_architecture(reader.facts, name).writes for name in models)
+        reader.taken["context_tokens"] = found["context_tokens"] = min(READ if reads else CONTEXT, longest or CONTEXT)
     return found
 
 

@@ -31,6 +31,14 @@ CHEAPEST = re.compile(
 # What it is for, of which the guide does not know which model is good at it.
 PURPOSE = re.compile(r"\b(?:agentic|assistants?|chatbots?|coding|programming|rag|roleplay)\b")
 FOR_A_PURPOSE = re.compile(rf"(?:{PURPOSE.pattern}\s*)+")
+# What models do that are made for one thing, as the catalogue calls it, and those that see.
+TASKS = {
+    "embeddings": re.compile(r"\bembedd?ings?\b|\bembedders?\b"),
+    "documents": re.compile(r"\bocr\b"),
+    "translation": re.compile(r"\btranslat(?:e|ing|ions?|ors?)\b"),
+    "sees": re.compile(r"\b(?:vlms?|vision(?:[- ]language)?|multi-?modal)\b"),
+}
+PERSONS = re.compile(r"\b(?:users?|people|persons?|dev(?:eloper)?s|employees|students|customers|colleagues)\b")
 BEST = re.compile(r"\b(?:best|fastest|beste[nrs]?|schnellste[nrs]?|mejor|meilleure?)\b")  # and not the cheapest
 COUNTED = "|".join(
     word for word in NUMBERS if word not in ("pair", "another") and not re.search(r"\d|second|third|fourth", word)

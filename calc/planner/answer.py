@@ -247,7 +247,9 @@ def warnings(question: Question, search: Search, options: list[Option], *, small
         message = "options whose price is in no source come last"
         found.append(Warn("price-not-known", message, "rank_by", INFO))
     if question.limits.buys and any(stands_in_a_computer(option) for option in options):
+        computers = options[0].candidate.replicas + question.need.spare
         message = "prices are those of the devices alone, without the computers that they stand in"
+        message += f": {computers:,} of them for the first option" if computers > 1 else ""
         found.append(Warn("devices-alone", message, "limits.buy", INFO))
     if question.limits.buys and (used := second_hand(question, search.facts, options)):
         message = f"second hand are the prices of {', '.join(used)}: what was asked for them in one place, on one day"

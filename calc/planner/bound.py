@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from math import inf
+from operator import attrgetter
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -29,6 +30,7 @@ PLACED = frozenset(OF_HOST)
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 NAMED = frozenset((*LENGTHS, "model", "weights", "engine", "accelerator", "accelerators", "sequences"))
 OF_MODELS = ("fuses", "absorbs_latents", "absorbs_chosen")  # coefficients by which an engine computes otherwise
+READING = attrgetter("read")
 # Fields that do not change what is asked of devices of a kind for each sequence.
 WHERE = ("accelerator", "accelerators", "sequences")
 
@@ -93,6 +95,7 @@ class Bounds:
         self.splitting = {engine.id for engine in facts.engines() if engine.splits_layers}
         self.beginning_alike = {engine.id for engine in facts.engines() if "vector_start_s" in engine.values}
         self.lengths = dict[str, int]()
+        self.fewest = dict[tuple[str, ...], Least | None]()  # of models in the format that is read fastest
         self.begun = dict[tuple[object, ...], Pass]()  # of a model on so many ranks, whatever the devices are
         # Of a model on devices, whatever its lengths are.
         self.started = facts.once("starts of steps", dict[tuple[object, ...], float])
@@ -160,6 +163,24 @@ class Bounds:
         stages = self.stages(candidate, scenario, self.engine(candidate, scenario, known)) if several else 1
         step_s = stages * known.least.read * candidate.devices.seconds_each_byte
         return Bound(None, known.least, step_s, given=sequences, stages=stages)
+
+    def of_formats(self, candidate: Candidate) -> Bound | None:
+        """Return what the scenario of a candidate needs at least that reads the fewest bytes; None if names say it not.
+
+        No engine is looked for: each token passes one stage.
+        """
+        first = candidate.scenario
+        sequences, names = first.get("sequences", 1), tuple(one.get("weights") for one in candidate.scenarios)
+        if type(sequences) is not int or shared_with_host(first) or not READ.isdisjoint(first):
+            return None
+        key = str(first["model"]), *map(str, names)
+        if key not in self.fewest:
+            known = [self.named(one) for one in candidate.scenarios]
+            self.fewest[key] = min((one.least for one in known if one), key=READING) if all(known) else None
+        least = self.fewest[key]
+        if least is None:
+            return None
+        return Bound(None, least, least.read * candidate.devices.seconds_each_byte, given=sequences)
 
     def starts_s(self, candidate: Candidate, scenario: Mapping[str, object]) -> float:
         """Return the seconds of a step in which kernels begin, worked out once for all lengths; 0 where not known."""

@@ -14,6 +14,7 @@ from calc.planner.host_alone import within_host
 from calc.planner.options import Miss, Option, cannot_be, does_not_run, no_engine, short, slow, too_heavy
 from calc.planner.question import Question
 from calc.planner.ranking import NOTHING_OWN, OF_NUMBERS, OF_SPEED, Ranking
+from calc.planner.surer import likely_fits
 from calc.planning.certainty import bytes_left, chance_of
 from calc.planning.chance import LIKELY, SURE, room_of
 from calc.planning.served import Served, serve
@@ -121,6 +122,11 @@ class Inspection(Ranking):
         self.served[candidate.place] = candidate.scenario, found
         left = None if found[0].most else bytes_left(found[1])
         return candidate._replace(speed=speed, spare_bytes=left)
+
+    def chance(self, candidate: Candidate) -> float:
+        """Return how likely a candidate's first scenario fits, by what was found when it was timed, if it was."""
+        scenario, known = self.served.get(candidate.place, (None, None))
+        return chance_of(known[1]) if known and scenario == candidate.scenario else likely_fits(candidate.scenario)
 
     def report(self, candidate: Candidate) -> dict[str, Any]:
         """Return the report on a candidate's first scenario, by what was read and found when it was timed.

@@ -55,6 +55,16 @@ class Ranking:
             return self.begun(rank, candidate, left)
         return min(self.bounded(rank, candidate, look(candidate, scenario)) for scenario in left)
 
+    def hoped(self, candidate: Candidate) -> tuple[bool, float]:
+        """Return what ranks a candidate no worse than at best, by the fewest bytes that its model is read in alone.
+
+        They are worked out once for all devices; which engine runs there, and so how many devices are read one after
+        the other, is asked where that may count.
+        """
+        rank = self.question.rank_by
+        bound = self.bounds.of_formats(candidate) if rank in OF_SPEED else None
+        return self.at_best(candidate) if bound is None else self.bounded(rank, candidate, bound)
+
     def begun(self, rank: str, candidate: Candidate, scenarios: tuple[dict[str, object], ...]) -> tuple[bool, float]:
         """Return what ranks the best of scenarios if kernels begin, which is worked out of those that may be it."""
         quick = [self.bounds.quick(candidate, scenario) for scenario in scenarios]

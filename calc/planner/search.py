@@ -20,7 +20,7 @@ from calc.planner.need import Share
 from calc.planner.options import Miss, Option, Rejected, tight
 from calc.planner.question import Question
 from calc.planner.steps import Steps, finished
-from calc.planner.surer import change_for, likely_fits, surer_context
+from calc.planner.surer import change_for, surer_context
 from calc.planning.chance import SURE
 from calc.planning.serving_load import server_of
 from calc.units import show_number
@@ -39,6 +39,7 @@ class Search(Inspection):
         self.spreads = dict[tuple[int, int], Spread]()  # of candidates that share people
         self.estimated = self.looked = 0
         self.ended = False  # where a limit is asked for: at the end of what is looked for, before anything was too much
+        self.hopeful = set[tuple[int, int]]()  # candidates in line by the fewest bytes that their models are read in
         self.turn = counting()  # of two that are ranked alike, the one that was put in line first
 
     def best(self, tried: Iterable[Candidate]) -> list[Option]:
@@ -55,7 +56,7 @@ class Search(Inspection):
             if option is not None:
                 found[candidate.group] = option
                 continue
-            if (least := self.no_better(candidate)) is not None and least > best:
+            if (least := self.nearer_bound(candidate)) is not None and least > best:
                 heappush(line, (open_, least, order, next(self.turn), candidate, None))
                 continue
             self.looked += 1
@@ -78,6 +79,13 @@ class Search(Inspection):
         if any(self.price(option.candidate) is not None for option in found.values()):
             self.leave_unpriced(candidate for *_, candidate, option in line if option is None)
         return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
+
+    def nearer_bound(self, candidate: Candidate) -> tuple[bool, float] | None:
+        """Return what ranks a candidate at best where its bound may be nearer than the one that put it in line."""
+        if candidate.place in self.hopeful:
+            self.hopeful.remove(candidate.place)
+            return self.at_best(candidate)
+        return self.no_better(candidate)
 
     def instead(self, option: Option) -> Iterator[Candidate]:
         """Iterate over what may surely fit where an option is tight: another scenario, and people on more replicas.
@@ -106,7 +114,8 @@ class Search(Inspection):
             if too_long := lengths[model]:
                 self.reject(candidate, too_long, len(candidate.scenarios))
             else:
-                open_, best = doubted(candidate, self.facts), self.at_best(candidate)
+                open_, best = doubted(candidate, self.facts), self.hoped(candidate)
+                self.hopeful.add(candidate.place)
                 line.append((open_, best, candidate.order, next(self.turn), candidate, None))
         heapify(line)
         return line
@@ -206,7 +215,7 @@ class Search(Inspection):
             return miss
         if (share := sized.share) is None or not share.requests:
             return sized
-        sized = sized._replace(sure=likely_fits(sized.scenario) >= SURE) if sized.after() else sized
+        sized = sized._replace(sure=self.chance(sized) >= SURE) if sized.after() else sized
         energy = self.question.rank_by == "energy" and self.question.need.mean_rate is not None
         return self.paced(sized) if energy or (self.paces and share.confirmed) else sized
 
@@ -279,7 +288,7 @@ class Search(Inspection):
         tried = spread.next(candidate.replicas)
         given = candidate.given(Share(tried, ceil(people / tried)))
         found = self.timed(given)
-        if spread.surely and isinstance(found, Candidate) and (chance := likely_fits(given.scenario)) < SURE:
+        if spread.surely and isinstance(found, Candidate) and (chance := self.chance(given)) < SURE:
             found = tight(chance)
         if isinstance(found, Miss) and (found.reason == "runs" or candidate.most_replicas == 1 or tried == people):
             return found

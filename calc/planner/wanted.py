@@ -12,7 +12,7 @@ from calc.scenario.fields import DEFAULTS, ENGINES, USUAL
 from calc.scenario.model import known_architecture, read_model
 
 KINDS = ("text", "task", "encoder")
-ANY = "any"
+ANY, SEES = "any", "sees"
 YEARS = 2  # people who ask what runs mean current models
 
 
@@ -84,6 +84,17 @@ def recent(facts: Catalog) -> list[str]:
     entries = facts.entries("models").items()
     listed = {name for name, entry in entries if str(entry["released"]) >= since}
     return [str(name) for name in chosen_models({}, facts) if name in listed]
+
+
+def made_for(task: str, facts: Catalog) -> list[str]:
+    """Return the models that one can have for a task of their own, one of MADE_FOR, the newest first.
+
+    To see is none of these: many that answer questions do.
+    """
+    if task == SEES:
+        return [name for name in recent(facts) if known_architecture(facts, name).tower]
+    newest = sorted(facts.ids("models"), key=lambda name: facts.model(name).released, reverse=True)
+    return [name for name in newest if facts.model(name).made_for == task and facts.model(name).repositories]
 
 
 def kind_of(model: Model, architecture: Architecture) -> str:

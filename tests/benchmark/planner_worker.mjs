@@ -24,7 +24,9 @@ const python = await loadPyodide({
 });
 python.FS.writeFile("/lib/calc.zip", new Uint8Array(await unpacked(archives.calc)));
 for (const [name, file] of Object.entries(late)) { // a page fetches them when they are first needed
-  python.FS.writeFile(`/lib/${name}`, new Uint8Array(await (await nativeFetch(base + file.name)).arrayBuffer()));
+  const { body } = await nativeFetch(base + file.name);
+  const plain = name.endsWith(".zz") ? body.pipeThrough(new DecompressionStream("deflate")) : body;
+  python.FS.writeFile(`/lib/${name.replace(".zz", ".zip")}`, new Uint8Array(await new Response(plain).arrayBuffer()));
 }
 python.runPython(`
 import sys, gc

@@ -85,7 +85,7 @@ def test_a_share_too_small_is_not_said_to_be_the_device() -> None:
     memory = report["memory"]
     alone = next(part["bytes"] for part in memory["parts"] if part["id"] == "outside_share")
     assert not memory["fits"] and memory["device_bytes"] - alone <= memory["capacity_bytes"]
-    assert "needs more than its share of the device" in FIT.status(report)
+    assert "that vLLM takes of the device" in FIT.status(report)
 
 
 def test_the_speeds_shown_are_the_report_s() -> None:

@@ -117,6 +117,10 @@ def misread(row: dict[str, str], reading: Any) -> list[str]:
     if "family" in wanted:
         family, models = wanted.pop("family"), found.pop("models", [])
         problems += [] if models and all(name.startswith(family) for name in models) else [f"models {models}"]
+    if "task" in wanted:  # of models that are made for it, or that see
+        task, models = wanted.pop("task"), found.pop("models", [])
+        fit = (known_architecture(catalog(), name).tower or catalog().model(name).made_for == task for name in models)
+        problems += [] if models and all(fit) else [f"models {models}"]
     if "bits" in wanted:
         chosen = found.pop("weights", [])
         listed = chosen if isinstance(chosen, list) else [chosen]
@@ -271,7 +275,20 @@ def test_a_memory_that_no_card_has_is_a_host_s() -> None:
     assert read("deepseek v3 on 256gb")["missing"] == ["accelerator"]
     assert read("llama 405b on a 192gb gpu")["scenario"]["accelerator"]
     beside = read("qwen3-next on 24gb + 64gb ddr5")["scenario"]
-    assert beside["accelerator"] == "rtx-3090" and beside["host"] == {"memory": 64 * GIB}
+    assert beside["accelerator"] == "rtx-3090" and beside["host"]["memory"] == 64 * GIB
+
+
+def test_the_kind_of_a_memory_says_what_reads_it() -> None:
+    """A processor of a desktop that has it, where none is named; a rate counts, and DDR4 on a board that takes both."""
+    older, newer = (read(f"qwen3 8b cpu only 32gb {kind}")["scenario"]["host"] for kind in ("ddr4", "ddr5"))
+    slow, fast = (catalog().processor(host["processor"]) for host in (older, newer))
+    assert slow.bits_per_s <= 3.2e9 < fast.bits_per_s and "bandwidth" not in {**older, **newer}
+    rated = read("qwen3 8b cpu only 32gb ddr4-3600")["scenario"]["host"]
+    assert rated["bandwidth"] == f"{2 * 64 * 3.6 / 8:g} GB/s"
+    both = read("qwen3 8b on i7 12700k 32gb ddr4")["scenario"]["host"]
+    assert both["processor"] == "core-i7-12700k" and both["bandwidth"] == f"{2 * 64 * 3.2 / 8:g} GB/s"
+    assert read("llama 8b 32gb ddr4 3090")["scenario"]["accelerator"] == "rtx-3090"
+    assert [part["text"] for part in read("llama 8b ddr5 on a 3090")["unread"]] == ["ddr5"]
 
 
 def test_a_file_of_gguf_is_llama_cpp_s() -> None:
@@ -310,11 +327,21 @@ def test_a_macbook_has_no_ultra() -> None:
 
 
 def test_models_of_a_family_are_those_with_the_word_behind_it() -> None:
-    """Mistral Small is no Medium; a count is no family, and of several words that of the family counts."""
-    found = read("mistral small on a 4090")["choices"]["model"]
-    assert found and all("small" in model for model in found)
+    """Mistral Small is the last, or what devices hold; a count is no family, and of several words its own counts."""
+    small = [read(f"mistral small on {device}")["scenario"]["model"] for device in ("2x h100", "a 4060 laptop")]
+    sizes = [parameters(model) for model in small]
+    assert all("mistral-small" in model for model in small) and sizes[0] > sizes[1]
+    found = read("devstral on a 4090")["choices"]["model"]
+    assert found and all("devstral" in model for model in found)
     assert "model" not in read("2x on a 4090")["choices"]
     assert read("nd96 deepseek on 8 h100")["choices"]["model"] == read("deepseek on 8 h100")["choices"]["model"]
+
+
+def test_a_count_stands_behind_a_name_without_a_number() -> None:
+    """DGX Spark x2 are two, and an EVO-X2 is one; so is one of a pair of them."""
+    for line in ("minimax m2 on dgx spark x2", "minimax m2 on two of my dgx sparks", "dgx spark pair minimax m2"):
+        assert read(line)["scenario"]["accelerators"] == 2
+    assert "accelerators" not in read("gpt-oss 20b on evo-x2")["scenario"]
 
 
 def test_a_run_of_chinchilla_is_timed() -> None:

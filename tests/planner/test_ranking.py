@@ -13,6 +13,7 @@ from calc.planner.options import Miss, Option
 from calc.planner.question import read_question
 from calc.planner.ranking import Ranking
 from calc.planning.fit import MOST_SEQUENCES
+from tests.planner.tried import candidates
 
 CARD = catalog().accelerator("rtx-3090")
 PAIR = Devices(CARD, 2, 0.5, 1500.0)
@@ -166,3 +167,16 @@ def test_what_is_not_known_bounds_nothing() -> None:
     assert ranking(limits={"price": 2000}).beyond_limits(unnamed._replace(devices=PAIR)) is None
     assert ranking().beyond_limits(unnamed) is None
     assert ranking("energy").ranked(CANDIDATE, READS) == (False, 350.0)  # one text where nothing is said
+
+
+@pytest.mark.parametrize("rank_by", ["speed", "latency", "energy", "cost"])
+def test_what_is_hoped_is_no_worse_than_what_is_at_best(rank_by: str) -> None:
+    """It leaves out which engine gives each device whole layers: of one device, and of others', it is the same."""
+    asked = {"want": "hardware", "models": ["llama-3.1-8b", "qwen3-30b-a3b", "gpt-oss-20b"], "rank_by": rank_by}
+    question = read_question({**asked, "limits": {"segments": ["consumer", "data-center"]}}, catalog())
+    rank, far = Ranking(question, catalog()), 0
+    for candidate in candidates(question, catalog()):
+        hoped, best = rank.hoped(candidate), rank.at_best(candidate)
+        assert hoped <= best and (hoped == best or candidate.devices.number > 1)
+        far += hoped < best
+    assert bool(far) == (rank_by != "cost")

@@ -203,9 +203,14 @@ class Processor(NamedTuple):
     usual: bool = False  # what stands beside accelerators of its time unless a scenario says otherwise
 
     @property
+    def bits_per_s(self) -> float:
+        """Bits a second of a pin of its memory."""
+        return float(self.facts["memory_rate"].value)
+
+    @property
     def bandwidth(self) -> float:
         """Bytes a second of all channels, of 64 bits each."""
-        return float(self.facts["memory_channels"].value) * 64 * float(self.facts["memory_rate"].value) / 8
+        return float(self.facts["memory_channels"].value) * 64 * self.bits_per_s / 8
 
     @property
     def rate(self) -> float:

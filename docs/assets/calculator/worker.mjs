@@ -7,7 +7,22 @@ const TURN_MS = 40; // of work in steps, until others have their turn
 const PATIENCE_MS = 90_000; // only the WebAssembly is under way: its bytes go to the compiler uncounted
 const RESTING_MS = 1_000; // without a question, until what Python is now is kept for the next visit
 const NOTHING = new TextEncoder().encode("{}"); // what there is of late files without a network: a list without names, no archive
-const ASKED = "/lib/asked.zip/calc"; // where Python looks for what calc.zip lacks; it is fetched when that happens
+const ASKED = "/lib/asked.zip/calc"; // where Python looks for what calc.zip lacks
+// It is fetched when that happens, and unpacked as a whole.
+const UNPACKING = `
+import zipimport
+def asked(path, packed="/lib/asked.zz", archive="/lib/asked.zip"):
+    if path != archive + "/calc":
+        raise ImportError(path)
+    import zlib
+    try:
+        with open(packed, "rb") as given, open(archive, "wb") as taken:
+            taken.write(zlib.decompress(given.read()))
+    except zlib.error as error:
+        raise ImportError(path) from error
+    return zipimport.zipimporter(path)
+sys.path_hooks.insert(0, asked)
+`;
 const ANEW = location.hash === "#anew"; // nothing that was kept is used: the start before this one did not end
 
 let python = null; // Pyodide
@@ -126,6 +141,7 @@ async function boot() {
 import sys
 sys.path.insert(0, "/lib/calc.zip")
 import calc
+${UNPACKING}
 calc.__path__.append("${ASKED}")
 `);
   calculators = python.pyimport("calc.calculators");
