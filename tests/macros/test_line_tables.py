@@ -3,7 +3,8 @@
 import csv
 from pathlib import Path
 
-from macros.line_tables import draws, first_reading_share, first_reading_table
+from calc.validation.first_readings import draws
+from macros.line_tables import first_reading_share, first_reading_table
 
 LINES = Path(__file__).parents[1] / "data" / "lines.csv"
 
