@@ -44,7 +44,7 @@ def test_the_number_shown_is_that_of_the_calculation() -> None:
     scenario = {"model": "llama-3.3-70b", "accelerator": "rtx-3090", "accelerators": 2, "context_tokens": 8192}
     fitting: Any = estimate({**scenario, "weights": "q4_k_m", "engine": "usual"})["memory"]
     published: Any = estimate({**scenario, "engine": "usual"})["memory"]
-    assert fitting["fits"] and f"It fits, with {show_gib(fitting['headroom_bytes'])} to spare" in found["status"]
+    assert fitting["fits"] and f"It likely fits, with {show_gib(fitting['headroom_bytes'])} to spare" in found["status"]
     assert f"As published, {show_gib(-published['headroom_bytes'])} are missing" in plain(found["html"])
 
 
@@ -76,7 +76,7 @@ FIRST_TABLE = {  # what was answered wrongly once, as people type it, and how th
     "llama 3.1 8b fp8 vllm V100": "It does not run",
     "bge-small under vllm on an H100": "It fits, with 7",
     "nvidia/Gemma-4-31B-IT-NVFP4 on a 4090": "It does not fit",
-    "70B on 2x 3090": "It fits",
+    "70B on 2x 3090": "It likely fits",
 }
 
 
@@ -101,7 +101,7 @@ def test_a_host_that_is_too_small_is_said() -> None:
     """Nothing is advised to be left in a memory of which the line says that it does not hold it."""
     found = asked("kimi k2 q4 on one 4090 and 512gb ram")["status"]
     run = {"model": "kimi-k2", "accelerator": "rtx-4090", "weights": "q4_k_m", "engine": "llama.cpp"}
-    report: Any = estimate({**run, "context_tokens": 8192, "experts_on_host": 60})
+    report: Any = estimate({**run, "context_tokens": 8192, "experts_on_host": 61})
     assert report["memory"]["host_bytes"] > 512 * 2**30
     assert found.startswith("It does not fit into the host's memory")
     assert f"In the host's memory {show_gib(report['memory']['host_bytes'])} would stay" in found

@@ -101,12 +101,12 @@ def test_each_list_says_why_not(name: str) -> None:
 
 
 def test_a_fine_tune_has_a_framework() -> None:
-    """TRL's memory is known within a tenth: a 24B is tuned with QLoRA on a 24 GB card, which is not sure of any way."""
+    """TRL's memory is known within a tenth: a 24B is surely tuned with QLoRA on 32 GB, which is not sure of any way."""
     typed = {"model": "mistral-small-24b", "method": "qlora", "devices": "1"}
     plan = CALCULATORS["plan-fine-tune"]
     report: Any = plan.report(typed)
     assert report["question"]["framework"] == "trl"
-    asked = {**report["question"], "limits": {"accelerators": ["rtx-3090"], "devices": 1}}
+    asked = {**report["question"], "limits": {"accelerators": ["rtx-5090"], "devices": 1}}
     found: list[Any] = [plan_answer({**asked, "framework": framework}) for framework in ("trl", None)]
     assert [answer["options"][0]["chance"] >= 0.95 for answer in found] == [True, False]
 
@@ -128,9 +128,9 @@ def test_a_service_grows_with_its_people() -> None:
 
 
 def test_the_largest_is_asked_without_a_model() -> None:
-    """Of 64 GB of a Mac three quarters are a program's: a model of 80 billion parameters in 4 bit is the largest."""
+    """Of 64 GB of a Mac three quarters are a program's: of models in 4 bit one of 57 billion parameters surely fits."""
     report = CALCULATORS["how-far"].report({"of": "model", "accelerator": "m4-max-64gb", "tokens_per_s_each": "10"})
-    assert report["model"]["parameters_total"] > 70e9
+    assert 50e9 < report["model"]["parameters_total"] < 75e9
     assert 1 / report["plan"]["options"][0]["speed"]["time_per_output_token_s"]["typical"] >= 10
 
 
