@@ -33,6 +33,8 @@ def named_in(entry: object) -> Iterator[tuple[str, str]]:
         for name, value in entry.items():
             if name in ("source", "platforms") and isinstance(value, str) and value:
                 yield value, checked
+            elif name == "conversions":
+                yield from ((str(source), checked) for source in value.values())
             elif name == "sources" and isinstance(value, list):
                 yield from ((str(source), checked) for source in value)
             else:

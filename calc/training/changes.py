@@ -1,7 +1,6 @@
 """Changes of a training run that could make it fit: what each changes, what it costs, and of some how far they go."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -222,13 +221,15 @@ def of_sequence(plan: Plan, scenario: Scenario, capacity_bytes: int, facts: Cata
     None is if a quarter is still too long: that is another run.
     """
 
-    @cache
-    def size(steps: int) -> Size:
-        return size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts)
+    sizes: dict[int, Size] = {}  # by steps, those that surely fit and those that fit alike
 
     def longest(*, surely: bool) -> int:
-        steps = (plan.tokens - 1) // SEQUENCE_STEP
-        return most_that_fit(lambda count: size(count).least(surely=surely), capacity_bytes, least, steps)
+        def least_bytes(steps: int) -> int:
+            if steps not in sizes:
+                sizes[steps] = size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts)
+            return sizes[steps].least(surely=surely)
+
+        return most_that_fit(least_bytes, capacity_bytes, least, (plan.tokens - 1) // SEQUENCE_STEP)
 
     if stays_beyond(plan, capacity_bytes):
         return

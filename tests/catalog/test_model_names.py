@@ -132,7 +132,7 @@ def test_a_family_is_its_models_newest_first() -> None:
 def test_without_a_size_the_newest_version_of_one_size_is_meant() -> None:
     """All of DeepSeek V4.1 that there is has one size; Mistral has several, and is asked for one."""
     names = catalog().model_names
-    assert names.read("mistral small") is None and names.read("llama 3.3").id == "llama-3.3-70b"  # type: ignore[union-attr]
+    assert names.read("mistral") is None and names.read("llama 3.3").id == "llama-3.3-70b"  # type: ignore[union-attr]
 
 
 def test_whisper_alone_is_the_largest_of_the_newest() -> None:

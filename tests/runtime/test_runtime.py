@@ -216,13 +216,13 @@ def test_a_pyodide_of_another_make_is_refused(tmp_path: Path) -> None:
 
 
 def test_is_small(manifest: dict[str, Any]) -> None:
-    """The library stays within 0.29 MB and with `calc` in 1.11: a page is within the benchmark's 4.2 MB.
+    """The library stays within 0.29 MB and with `calc` in 1.13: a page is within the benchmark's 4.2 MB.
 
     What is fetched when asked for comes as it is from many a host, and is within 0.21 MB.
     """
     sizes = {name: entry["brotli"]["bytes"] for name, entry in manifest["archives"].items()}
     assert sizes["stdlib"] < 290_000
-    assert sum(sizes.values()) < 1_120_000
+    assert sum(sizes.values()) < 1_130_000
     assert manifest["late"][ASKED]["bytes"] < 210_000
 
 

@@ -59,7 +59,8 @@ def test_speed_is_predicted_as_well_as_it_was() -> None:
 )
 def test_versions_of_servers(engine: str, stated: str, day: str, version: str) -> None:
     """What a row states, or what was current under SGLang on its day; Dynamo's is not TensorRT-LLM's."""
-    assert serving_runs.version_of({"engine_version": stated, "measured_on": day}, engine) == version
+    row = {"engine_version": stated, "measured_on": day, "model": "deepseek-v3"}
+    assert serving_runs.version_of(row, engine) == version
 
 
 @pytest.mark.parametrize("name", ["inference_memory", "inference_speed", "community_speed", "serving_runs"])
