@@ -37,6 +37,7 @@ def render_line(examples: Sequence[str]) -> str:
 
 
 def example(line: str) -> str:
-    """Return an example as a link that asks it, with its answer in a sentence."""
+    """Return an example as a link that asks it, with the first sentence of its answer: asking it shows the rest."""
     link = element("a", text(line), href=f"?ask={escaped(line)}")
-    return element("li", f"{link} {element('span', unbroken(answer_line(line)['status']))}")
+    first = answer_line(line)["status"].partition(". ")[0].removesuffix(".")
+    return element("li", f"{link} {element('span', unbroken(f'{first}.'))}")
