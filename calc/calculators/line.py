@@ -109,8 +109,9 @@ def calculated(reading: Any) -> Settled:
         html = verdict_html(None, status, "") + html
     if case.report["scenario"].get("workload") == "training" and (tuning := TUNED.search(reading["line"].lower())):
         words = f"{words} {PLAIN_RUN.format(tuning[0].upper())}".strip()
-    link += speed_link(case) if written_by(case) else ""
-    more = list(filter(None, beside(reading, case)))
+    written, *others = beside(reading, case)
+    link += speed_link(case) if written else ""
+    more = list(filter(None, (written, *others)))
     verdict, end, rest = html.partition("</p>")
     said = " ".join(filter(None, (words, without_format(case), *more)))
     note = element("p", text(said), class_="ask-note") if said else ""

@@ -1,6 +1,6 @@
 """Answers to a question in one line from facts alone: what devices draw and cost, and which cards there are."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from calc.calculators.cost import CALCULATOR as COST
@@ -104,8 +104,8 @@ def unknown(sentence: str) -> Answer:
 def sold(*, memory: float = 0, price: float | None = None, makers: Collection[str] = VENDORS) -> list[Card]:
     """Return the cards that one can buy, the cheapest first, with so much memory (bytes) and for so many dollars."""
     found = []
-    for device in (device for device in catalog().accelerators() if device.vendor in makers):
-        asked = purchase_today(catalog(), device) if device.segment in OF_CARDS and is_card(device) else None
+    for device in cards_of(makers):
+        asked = purchase_today(catalog(), device)
         if asked is None or (price is not None and asked.each > price):
             continue
         if (device.quantity("memory") or 0) >= memory * (1 - NEAR):
@@ -115,11 +115,16 @@ def sold(*, memory: float = 0, price: float | None = None, makers: Collection[st
 
 def unpriced(memory: float, makers: Collection[str]) -> str:
     """Return which cards with just so much memory (bytes) are sold for a price that nobody knows, in a sentence."""
-    offered = (device for device in catalog().accelerators() if device.vendor in makers)
-    every = (device for device in offered if device.segment in OF_CARDS and is_card(device))
-    sized = (device for device in every if abs((device.quantity("memory") or 0) / memory - 1) < NEAR)
+    sized = (device for device in cards_of(makers) if abs((device.quantity("memory") or 0) / memory - 1) < NEAR)
     named = [one.name for one in sized if one.availability == SOLD and purchase_today(catalog(), one) is None]
     return f"It knows none of {', '.join(named)}, which have {memory / GIB:g} GiB." if named else ""
+
+
+def cards_of(makers: Collection[str]) -> Iterator[Accelerator]:
+    """Iterate over these makers' cards of which one may ask what they cost."""
+    for device in catalog().accelerators():
+        if device.vendor in makers and device.segment in OF_CARDS and is_card(device):
+            yield device
 
 
 def is_card(device: Accelerator) -> bool:

@@ -32,11 +32,12 @@ ONE_MEMORY = re.compile(
 )  # no computer's with a processor alone
 SIZE = rf"\b{NUMBER}\s?([gt])(?:i?b|o)?\b\s*(?:(?:of|de)\s+)?"
 KIND = r"(?:(?:sys(?:tem)?|main|cpu|host|memoria)\s+)?"
+RATE = r"(?!\d0[5-9]0\b)\d{4}"  # of a memory; 3090 is a card
 MEMORY = re.compile(
-    rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ](?!\d0[5-9]0\b)\d{{4}})?(?:\s+(?:ram|memory))?|ram|arbeitsspeicher|memoire vive)\b"
+    rf"{SIZE}{KIND}(?:ddr\d\w*(?:[- ]{RATE})?(?:\s+(?:ram|memory))?|ram|arbeitsspeicher|memoire vive)\b"
     rf"|{SIZE}(?:system|main|host)\s+memory\b"
     rf"|{SIZE}(?=(?:epyc|xeon|threadripper)\b)"
-    rf"|\b(?:ram|ddr\d\w*(?:[- ](?!\d0[5-9]0\b)\d{{4}})?)\s*[:=]?\s*{SIZE}(?!vram\b)|{SIZE}内存",
+    rf"|\b(?:ram|ddr\d\w*(?:[- ]{RATE})?)\s*[:=]?\s*{SIZE}(?!vram\b)|{SIZE}内存",
     re.ASCII,
 )
 ANY_MEMORY = re.compile(rf"{SIZE}(?:memory\b)?")  # where there is no other
@@ -57,8 +58,8 @@ PLACED = (
     ("gpu_layers", re.compile(rf"{NGL}|\b(\d{{1,3}}) layers on (?:the |my )?gpu\b")),
 )
 FAMILY = re.compile(r"\b(?:epyc|xeon|threadripper)\b")
-# The kind of a memory and its rate; 3090 is a card. The most bits a second of a pin by the standards (JESD79-3 and -4).
-OF_MEMORY = re.compile(r"\b(ddr[345])(?:[- ](?!\d0[5-9]0\b)(\d{4}))?\b")
+# The kind of a memory and its rate. The most bits a second of a pin by the standards (JESD79-3 and -4).
+OF_MEMORY = re.compile(rf"\b(ddr[345])(?:[- ]({RATE}))?\b")
 MOST_BITS_PER_S = {"ddr3": 2.133e9, "ddr4": 3.2e9}
 EPYC = re.compile(r"\bepyc\s*([79])\d\d([2-5])[pfx]?\b")  # the last digit is the generation
 

@@ -100,10 +100,11 @@ def total_range(served: Served, value: int, reserved: bool) -> list[int]:
     """
     values = served.serving.engine.values
     if served.runtime.pool is not None:
-        if not served.runtime.fits:
-            return [max(value - pool_spread(served), 0), value + pool_spread(served)]
-        varies = outside_bytes(served) // 2
-        kept = int((values.get("graphs_kept", 1) - 1) * served.runtime.bytes_of("cuda_graphs"))
+        if served.runtime.fits:
+            varies = outside_bytes(served) // 2
+            kept = int((values.get("graphs_kept", 1) - 1) * served.runtime.bytes_of("cuda_graphs"))
+        else:
+            varies, kept = pool_spread(served), 0
         return [max(value - varies, 0), value + varies + kept]  # a small encoder takes less than varies outside
     weights = next(amount.bytes for amount in served.runtime.amounts if amount.id == "weights")
     kept = served.runtime.scoped(RESERVED) if reserved else 0

@@ -223,13 +223,14 @@ def of_sequence(plan: Plan, scenario: Scenario, capacity_bytes: int, facts: Cata
 
     sizes: dict[int, Size] = {}  # by steps, those that surely fit and those that fit alike
 
-    def longest(*, surely: bool) -> int:
-        def least_bytes(steps: int) -> int:
-            if steps not in sizes:
-                sizes[steps] = size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts)
-            return sizes[steps].least(surely=surely)
+    def size(steps: int) -> Size:
+        if steps not in sizes:
+            sizes[steps] = size_of(plan._replace(tokens=steps * SEQUENCE_STEP), facts)
+        return sizes[steps]
 
-        return most_that_fit(least_bytes, capacity_bytes, least, (plan.tokens - 1) // SEQUENCE_STEP)
+    def longest(*, surely: bool) -> int:
+        steps = (plan.tokens - 1) // SEQUENCE_STEP
+        return most_that_fit(lambda count: size(count).least(surely=surely), capacity_bytes, least, steps)
 
     if stays_beyond(plan, capacity_bytes):
         return

@@ -156,6 +156,7 @@ def entry(inside: float, between: float, rows: Sequence[Residual]) -> Range:
     return Range(math.ceil(1000 * inside) / 1000, between, len(rows), sources(rows))
 
 
+@lru_cache(maxsize=len(KINDS))  # read from a file of all rows: sentences and tables share it
 def first_sight(kind: str) -> FirstSight:
     """Return how far a kind's sources were off at first sight; raises ValueError where no row was kept."""
     first = at_first_sight(kind)

@@ -365,6 +365,22 @@ def test_short_prompts_are_read_as_graphs(
         assert since == pytest.approx(replayed_s, rel=0.3)
 
 
+def data_center_schedule(engine: str, version: str, device: str, **asked: Any) -> Schedule:
+    """Return how a version of an engine runs a model in BF16 on a device for servers."""
+    facts = catalog()
+    accelerator = facts.accelerator(device)
+    known = facts.engine(engine).of_version(version, accelerator.vendor)
+    return schedule_of(
+        known.values,
+        era=known.era,
+        weights=facts.number_format("bf16"),
+        accelerator=accelerator,
+        market="data-center",
+        attention="flash",
+        **asked,
+    )
+
+
 @pytest.mark.parametrize(
     ("engine", "version", "device", "states", "waits"),
     [
@@ -379,18 +395,7 @@ def test_short_prompts_are_read_as_graphs(
 )
 def test_a_step_is_launched_ahead(engine: str, version: str, device: str, states: bool, waits: bool) -> None:
     """Before vLLM 0.14 and SGLang 0.5, and with states under SGLang where they have one buffer, the device waits."""
-    facts = catalog()
-    accelerator = facts.accelerator(device)
-    asked = facts.engine(engine).of_version(version, accelerator.vendor)
-    found = schedule_of(
-        asked.values,
-        era=asked.era,
-        weights=facts.number_format("bf16"),
-        accelerator=accelerator,
-        market="data-center",
-        attention="flash",
-        states=states,
-    )
+    found = data_center_schedule(engine, version, device, states=states)
     assert (found.step_s > 8e-4) == waits
 
 
@@ -439,19 +444,7 @@ def test_a_version_of_ollama_is_that_of_the_build_it_carries(version: str, era: 
 @pytest.mark.parametrize(("version", "apart"), [("0.2.0", True), ("0.5.0", False)])
 def test_ray_carried_steps_to_several_ranks(version: str, apart: bool) -> None:
     """Of late 2023 one device had its worker in vLLM's own process; later versions' ranks are in their steps."""
-    facts = catalog()
-    accelerator = facts.accelerator("a100-sxm-80gb")
-    asked = facts.engine("vllm").of_version(version, accelerator.vendor)
     alone, ranks = (
-        schedule_of(
-            asked.values,
-            era=asked.era,
-            weights=facts.number_format("bf16"),
-            accelerator=accelerator,
-            market="data-center",
-            attention="flash",
-            layout=Layout(tensor=tensor),
-        ).step_s
-        for tensor in (1, 2)
+        data_center_schedule("vllm", version, "a100-sxm-80gb", layout=Layout(tensor=tensor)).step_s for tensor in (1, 2)
     )
     assert (ranks > 2 * alone) == apart
