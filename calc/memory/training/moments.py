@@ -11,7 +11,7 @@ from calc.memory.training.plan import (
     SELECTIVE,
     Plan,
 )
-from calc.memory.training.tape import KERNEL, MATMUL, Tape
+from calc.memory.training.tape import Tape
 
 FORWARD, LOSS, BACKWARD, STEP = "forward", "loss", "backward", "optimizer"
 ID_BYTES, LABEL_BYTES, STATISTIC_BYTES, LOSS_BYTES = (
@@ -109,17 +109,7 @@ def kept_by_selection(tape: Tape, plan: Plan) -> int:
     PyTorch's policy, per operation: the layer's input, outputs of attention kernels and of every second matrix, the
     rest is recomputed (torchtitan). Megatron-LM's (arXiv:2205.05198): everything but the attention scores.
     """
-    if plan.selective != PER_OPERATION:
-        return sum(size for name, size in tape.saved.items() if tape.labels.get(name) != "attention scores")
-    names, matrices = {"input"}, 0
-    for op in tape.ops:
-        if op.kind == KERNEL:
-            names |= {op.output, *(name for name in op.saves if name.endswith(("log-sums", "kernel state")))}
-        if op.kind == MATMUL:
-            matrices += 1
-            if matrices % 2:
-                names.add(op.output)
-    return sum(tape.sizes[name] for name in names if name in tape.sizes)
+    return tape.every_second_bytes if plan.selective == PER_OPERATION else tape.saved_but_scores_bytes
 
 
 def kept_of(tape: Tape, plan: Plan) -> int:

@@ -110,6 +110,7 @@ class Step(Device):
         stage, pattern, growing = self.stage, self.pattern, self.growing
         widest: dict[int, tuple[int, int, int]] = {}  # of each kind the bytes that differ, the layer, gradients made
         gradients = [group.gradient_bytes for _, group in self.inventory.layers]
+        exchanged, root_gradients = self.exchanged(), self.root_gradients
         for i in range(len(pattern) - 1, -1, -1):
             kind = pattern[i]
             made = -(-done // growing) if growing else 0
@@ -124,10 +125,8 @@ class Step(Device):
                 kept=alive[i],
                 activations=unit.backward,
                 logits=self.logits.held if stage.is_last else 0,
-                gradients=made + unit.gradients + self.root_gradients,
-                communication_buffers=self.gathered(unit.held, unit.held)
-                + self.reducing(group.trained)
-                + self.exchanged(),
+                gradients=made + unit.gradients + root_gradients,
+                communication_buffers=self.gathered(unit.held, unit.held) + self.reducing(group.trained) + exchanged,
             )
         return done
 

@@ -67,6 +67,24 @@ class Tape:
         return sum(self.saved.values())
 
     @cached_property
+    def saved_but_scores_bytes(self) -> int:
+        """Bytes kept without the scores of attention."""
+        return sum(size for name, size in self.saved.items() if self.labels.get(name) != "attention scores")
+
+    @cached_property
+    def every_second_bytes(self) -> int:
+        """Bytes of the first value, of what attention kernels give and keep, and of every second matrix's output."""
+        names, matrices = {"input"}, 0
+        for op in self.ops:
+            if op.kind == KERNEL:
+                names |= {op.output, *(name for name in op.saves if name.endswith(("log-sums", "kernel state")))}
+            if op.kind == MATMUL:
+                matrices += 1
+                if matrices % 2:
+                    names.add(op.output)
+        return sum(self.sizes[name] for name in names if name in self.sizes)
+
+    @cached_property
     def forward_peak_bytes(self) -> int:
         """Most bytes alive while the forward pass runs, the tape's first value not counted.
 

@@ -152,9 +152,13 @@ def state_steps(plan: Plan, held: Held, size: int) -> list[Step]:
 
 
 def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
-    """Return what each kind of layer keeps, by what it is, and what is alive of it at the peak."""
+    """Return what each kind of layer keeps, by what it is, and what is alive of it at the peak.
+
+    Of kinds that keep the same in other sizes the first one is shown in parts.
+    """
     steps = []
     total, tapes, rows = 0, plan.tapes, plan.batch.rows
+    seen = set[tuple[str, ...]]()
     terms = []
     for (kind, count), unit in zip(timeline.stage.kind_counts(), timeline.layers, strict=True):
         tape = tapes.of(kind)
@@ -162,7 +166,7 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
         for name, bytes_kept in tape.saved.items():
             label = tape.labels.get(name, "other")
             groups[label] = groups.get(label, 0) + bytes_kept
-        for label, bytes_kept in groups.items():
+        for label, bytes_kept in groups.items() if tuple(groups) not in seen else ():
             numbers = f"{show_count(rows)} × {bytes_kept / rows:,.6g}"
             steps.append(
                 Step(
@@ -174,6 +178,7 @@ def activation_steps(plan: Plan, timeline: Timeline, size: int) -> list[Step]:
                     source="torch-autograd",
                 )
             )
+        seen.add(tuple(groups))
         listed = " + ".join(show_count(value) for value in groups.values()) or "0"  # of a layer without blocks
         steps.append(Step("A layer keeps", r"\sum B_i", listed, tape.saved_bytes, unit="B", source="torch-autograd"))
         kept, excess = unit.kept, excess_steps(kind, plan)
