@@ -45,7 +45,7 @@ def shared_attention(config: Config, role: str, rate: int) -> Mixer:
 def engram(config: Config, rows: int) -> Tensors:
     """Return a table of hashed word groups, and what writes its rows into each residual stream (Engram).
 
-    Ranks share its rows as those of the vocabulary: whole on each, no device would hold it, and eight of 96 GB serve it.
+    Ranks share its rows as those of the vocabulary: whole on each, none would hold it, and eight of 96 GB serve it.
     """
     hidden, streams = config.hidden(), config.integer("hc_mult", default=4, most=64)
     size, heads = config.integer("engram_head_dim"), config.integer("engram_n_heads", most=2**10)
