@@ -71,7 +71,7 @@ def test_no_outcome_is_neglected(answers: list[tuple[dict[str, str], str]], outc
 
 
 def test_what_is_known_not_to_start_seldom_fits(given: list[tuple[dict[str, str], Answer]]) -> None:
-    """Of all that starts nowhere few get a yes, and three of them surely: one has a file that was mended, of two the cause is open."""
+    """Of all that starts nowhere few get a yes, three of them surely: one's file was mended, two failed unexplained."""
     wrong = [answer.sure for row, answer in given if row["outcome"] == REFUSED and answer.outcome == STARTS]
     assert len(wrong) <= 11 and sum(wrong) <= 3
 
