@@ -20,7 +20,9 @@ def lacking_of(served: Served) -> int:
     """Return the bytes that are missing until what is served surely fits; not above 0 where it does."""
     room, pool = capacity_of(served) or 0, free_spread(served)
     spare, upper = device_spread(served, room)
-    lacking = max(sure_bytes(needed_bytes=room - spare, upper_bytes=upper) - room, served.runtime.beyond_piece)
+    lacking = sure_bytes(needed_bytes=room - spare, upper_bytes=upper) - room
+    if served.runtime.beyond_piece > 0:
+        lacking = max(lacking, served.runtime.beyond_piece)
     return lacking if pool is None else max(lacking, ceil(STRETCH * pool[1]) - pool[0])
 
 
