@@ -47,6 +47,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if row["memory_fraction"]:
         scenario["memory_fraction"] = float(row["memory_fraction"])
     more = {name: SAID.get(value, int(value) if value.isdigit() else value) for name, value in more.items()}
+    if "offload" in more:
+        more["offload"] = more["offload"].split("+")
     if degrees := {name: more.pop(name) for name in DEGREES if name in more}:
         scenario["parallelism"] = degrees
     return {**scenario, **more}

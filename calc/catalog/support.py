@@ -14,6 +14,7 @@ TRAINED_APART = ("tensor", "pipeline", "context", "expert")  # those that not ev
 UNSHARDED = "none"
 STATES_ALONE = "zero-1"  # sharding that divides the optimizer's states and nothing else
 PACKED = "packed-tensor"  # tensor ranks of a frozen base whose weights are packed
+STAGES = "stages"  # of a served model, which not every family has everywhere: a framework's are its "pipeline"
 STAGED_TENSORS = "tensor-and-pipeline"  # tensor ranks in each of several stages
 PACKED_CACHE = "packed-cache-tensor"  # tensor ranks that keep a cache in fewer than 16 bits
 REPLICATED = "replicas"  # of what tensor ranks divide, where data ranks do not share its states

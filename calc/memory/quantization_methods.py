@@ -16,6 +16,7 @@ Values = Mapping[str, object]
 Find = Callable[[str], NumberFormat]
 MOST_PATTERNS, LONGEST_PATTERN = 100_000, 400
 # ModelOpt's names of number formats.
+MOST_SIDE = 65_536  # of a group or a block
 MODELOPT = {
     "FP8": "fp8",
     "FP8_PER_CHANNEL_PER_TOKEN": "fp8-channel",
@@ -93,12 +94,25 @@ def in_groups(number_format: NumberFormat, size: int) -> NumberFormat:
     return number_format._replace(name=f"{number_format.name.partition(',')[0]}, groups of {size}", group=size)
 
 
+def in_blocks(number_format: NumberFormat, sides: object) -> NumberFormat:
+    """Return a number format in blocks of so many rows and columns."""
+    stated = list(sides) if isinstance(sides, list | tuple) else []
+    if len(stated) != 2 or not all(isinstance(side, int) and 1 <= side <= MOST_SIDE for side in stated):
+        raise ScenarioError(f"{FIELD}.weight_block_size", f"must be two whole numbers, not {sides!r:.60}")
+    rows, columns = stated
+    if (rows, columns) == (number_format.group_rows, number_format.group):
+        return number_format
+    name = f"{number_format.name.partition(',')[0]}, blocks of {rows} × {columns}"
+    return number_format._replace(name=name, group=columns, group_rows=rows)
+
+
 def fp8(quantization: Values, find: Find) -> Stated:
     """Return FP8 of transformers and DeepSeek: in blocks where a size is stated; experts may be in 4 bits.
 
     DeepSeek's tables of word groups have a scale for each 32 numbers of a row.
     """
-    base = find("fp8-block" if quantization.get("weight_block_size") else "fp8")
+    sides = quantization.get("weight_block_size")
+    base = in_blocks(find("fp8-block"), sides) if sides else find("fp8")
     tables = ((r"re:\.engram\.embed(\.|$)", find("mxfp8")),) if quantization.get("word_group_tables") else ()
     experts = MODELOPT.get(str(quantization.get("moe_quant_algo")))
     if experts is None and "fp4" in str(quantization.get("expert_dtype") or quantization.get("store_dtype")):
@@ -114,7 +128,7 @@ def gptq(quantization: Values, find: Find) -> Stated:
     """Return GPTQ, also as AutoRound packs it; `dynamic` leaves out modules or gives them other bits."""
     bits = whole_number(quantization, "bits", 4, 2, most=8)
     found = find("gptq-int8" if bits == 8 else "gptq-int4")
-    base = in_groups(found, whole_number(quantization, "group_size", 128, -1, most=65_536))
+    base = in_groups(found, whole_number(quantization, "group_size", 128, -1, most=MOST_SIDE))
     if bits not in (4, 8):
         base = base._replace(id=f"gptq-int{bits}", name=f"GPTQ, {bits} bit", bits=bits, group_bits=16 + bits)
     dynamic = quantization.get("dynamic") or {}
@@ -130,7 +144,7 @@ def gptq(quantization: Values, find: Find) -> Stated:
 
 def awq(quantization: Values, find: Find) -> Stated:
     """Return AWQ."""
-    return Stated(in_groups(find("awq"), whole_number(quantization, "group_size", 128, -1, most=65_536)))
+    return Stated(in_groups(find("awq"), whole_number(quantization, "group_size", 128, -1, most=MOST_SIDE)))
 
 
 def bitsandbytes(quantization: Values, find: Find) -> Stated:

@@ -55,6 +55,7 @@ class Runtime(NamedTuple):
     needed: int  # bytes that have to fit into the share for the demand to be served
     pool: int | None  # None where no share of the device is set aside
     sequences: int = 0  # that vLLM is started for at most
+    beyond_piece: int = 0  # bytes of a buffer beyond what the driver gives at once; not above 0 where it gives enough
 
     def scoped(self, *scopes: str) -> int:
         """Return the bytes of all amounts in the given scopes."""
@@ -82,7 +83,7 @@ class Runtime(NamedTuple):
     @property
     def fits(self) -> bool | None:
         """Whether the device holds all of it; None without an accelerator."""
-        return None if self.capacity is None else self.device <= self.capacity
+        return None if self.capacity is None else self.device <= self.capacity and self.beyond_piece <= 0
 
     @property
     def missing(self) -> int:
@@ -92,6 +93,8 @@ class Runtime(NamedTuple):
         """
         if self.capacity is None or self.limit is None:
             return 0
+        if self.beyond_piece > 0:
+            return max(self.beyond_piece, self.device - self.capacity)
         return self.needed - self.limit if self.fits or self.needed > self.limit else self.device - self.capacity
 
 

@@ -269,7 +269,7 @@ def stored_bytes(plan: Plan, group: Held) -> float:
     whole = plan.stage_of_zero >= PARAMETERS
     if plan.adapters is None:
         return float(group.elements * plan.gather_bytes if whole else group.trained * plan.scheme.compute)
-    return float(group.base_bytes + group.added_bytes if whole else group.added_bytes)
+    return float(group.whole_bytes if whole else group.added_bytes)
 
 
 def stride(plan: Plan, group: str) -> int:

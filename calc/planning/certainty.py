@@ -11,7 +11,7 @@ from calc.planning.serving_report import pool_spread, range_above
 def chance_of(served: Served) -> float:
     """Return how likely what is served fits."""
     room = capacity_of(served)
-    if room is None:
+    if room is None or served.runtime.beyond_piece > 0:
         return 0.0
     return least_chance(room, free_spread(served), device_spread(served, room))
 
@@ -21,6 +21,8 @@ def lacking_of(served: Served) -> int:
     room, pool = capacity_of(served) or 0, free_spread(served)
     spare, upper = device_spread(served, room)
     lacking = sure_bytes(needed_bytes=room - spare, upper_bytes=upper) - room
+    if served.runtime.beyond_piece > 0:
+        lacking = max(lacking, served.runtime.beyond_piece)
     return lacking if pool is None else max(lacking, ceil(STRETCH * pool[1]) - pool[0])
 
 

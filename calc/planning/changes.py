@@ -37,7 +37,7 @@ class Repair(NamedTuple):
 class Trial(NamedTuple):
     """What a change leaves on the fullest device, and what it lacks: all of it in bytes."""
 
-    room: int  # left; negative where it does not fit, or the host does not hold what stands there
+    room: int  # left; negative where it does not fit, the host does not hold what stands there, or a piece is too large
     missing: int  # on the device to fit, as evenly as it grows; not above 0 where it does
     lacking: int  # to surely fit
 
@@ -91,7 +91,8 @@ class Wanted(NamedTuple):
         served = Served(serving, demand, layout, *find(demand, layout), None)
         room = (served.runtime.capacity or 0) - served.runtime.device
         missing = served.runtime.missing
-        return Trial(room if serving.fits_host(demand) else min(room, -1), missing, max(missing, lacking_of(served)))
+        given = serving.fits_host(demand) and served.runtime.beyond_piece <= 0
+        return Trial(room if given else min(room, -1), missing, max(missing, lacking_of(served)))
 
     def surely_on_larger(self) -> int:
         """Return the bytes on which it surely fits at the least, on a device of the maker with more memory."""

@@ -57,6 +57,12 @@ def share_warnings(served: Served) -> list[Warn]:
     if runtime.pool is not None and runtime.limit is not None and runtime.needed - cache > runtime.limit:
         message = f"{engine.name}'s share of the device does not hold the weights and a pass: no cache is left"
         found.append(Warn("share-too-small", message, "memory_fraction", WRONG))
+    if runtime.beyond_piece > 0:
+        message = (
+            "Vulkan's drivers give 4 GiB at once, and builds before pull request 15815 ask for the compute buffer in "
+            "one piece, which is larger: take a newer one, flash attention (-fa) or smaller micro-batches (-ub)"
+        )
+        found.append(Warn("piece-too-large", message, "batched_tokens", WRONG))
     return found
 
 

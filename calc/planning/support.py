@@ -30,6 +30,7 @@ from calc.catalog.support import (
     PRECISION,
     REPLICATED,
     STAGED_TENSORS,
+    STAGES,
     STATES_ALONE,
     TRAINED_APART,
     TRAINING,
@@ -128,8 +129,8 @@ def what_runs(
     if engine is None:
         return Runs(None, ())
     divided = [name for name in DIVIDED if getattr(layout, name) > 1]
-    if layout.tensor > 1 and layout.pipeline > 1:
-        divided.append(STAGED_TENSORS)
+    if layout.pipeline > 1:
+        divided += [STAGES, STAGED_TENSORS] if layout.tensor > 1 else [STAGES]
     if layout.tensor > 1 and any(facts.number_format(name).bits < HALF_BITS for name in caches):
         divided.append(PACKED_CACHE)
     known = known_runs(

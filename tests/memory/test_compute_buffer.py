@@ -189,3 +189,29 @@ def test_a_micro_batch_is_bounded_by_the_cells_of_all_slots() -> None:
         (held,) = (part for part in report["memory"]["parts"] if part["id"] == "activations")
         wide = "4,096" if sequences == 1 else "8,192"
         assert held["steps"][-1]["substituted"].startswith(f"{wide} × ")
+
+
+UNDIVIDED = {
+    "model": "qwen3-30b-a3b",
+    "engine": "llama.cpp",
+    "engine_version": "b6055",
+    "backend": "vulkan",
+    "accelerator": "Ryzen AI Max+ 395",
+    "weights": "q8_0",
+    "context_tokens": 70_000,
+    "attention": "eager",
+}
+
+
+def test_vulkan_gives_no_more_than_four_gibibytes_in_one_piece() -> None:
+    """llama.cpp's issue 15009: 4,757,131,264 bytes were refused where 96 GB stood free; a later build divides them."""
+    report: Any = estimate(UNDIVIDED)
+    memory = report["memory"]
+    buffer = next(part["bytes"] for part in memory["parts"] if part["label"].startswith("Compute buffer"))
+    assert buffer == pytest.approx(4_757_131_264, rel=1e-3)
+    assert memory["fits"] is False and memory["chance"] == 0 and memory["headroom_bytes"] > 50 * 2**30
+    assert "piece-too-large" in {warning["code"] for warning in report["warnings"]}
+    assert [next(iter(repair["change"])) for repair in report["repairs"]] == ["context_tokens"]
+    for change in ({"engine_version": "b6700"}, {"backend": "rocm"}, {"attention": "flash"}, {"batched_tokens": 256}):
+        changed: Any = estimate({**UNDIVIDED, **change}, repairs=False)["memory"]
+        assert changed["fits"] is True

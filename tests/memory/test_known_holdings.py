@@ -66,6 +66,17 @@ def test_experts_alone_are_shared_by_fewer_ranks() -> None:
         assert found.base_bytes == weights * once.base_bytes > 0
 
 
+def test_a_rank_gathers_its_own_experts_of_a_frozen_layer() -> None:
+    """Of eight experts of Mixtral, of three matrices of 4,096 × 14,336 in two bytes, four where two ranks have them."""
+    asked: dict[str, Any] = {"model": "mixtral-8x7b", "method": "lora", "lora": {"targets": ["q_proj"]}}
+    gathered = []
+    for expert in (1, 2):
+        plan = plan_of(**asked, sharding="zero-3", parallelism={"data": 4, "expert": expert})
+        device = Device(plan, plan.stages[0], 0)
+        gathered.append(device.gathered(device.inventory.layers[0][1]))
+    assert gathered[0] - gathered[1] == 4 * 3 * 4096 * 14_336 * 2
+
+
 def test_each_expert_has_an_adapter_of_its_own() -> None:
     """All that an adapter adds to a matrix that stands eight times stands eight times, on as few tokens."""
     plan = plan_of(model="llama-3.2-1b", method="lora", lora={"rank": 8, "dora": True})

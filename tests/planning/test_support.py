@@ -178,6 +178,19 @@ def test_versions_older_than_a_family(engine: str, model: str, weights: str, las
         assert report["runs"] is runs, (version, report["runs_because"])
 
 
+@pytest.mark.parametrize(
+    ("model", "last", "first"), [("gemma-2-27b", "0.6.2", "0.6.3"), ("llama-4-scout", "0.8.3", "0.8.4")]
+)
+def test_versions_older_than_a_familys_stages(model: str, last: str, first: str) -> None:
+    """vLLM named the families that it ran in stages until 0.6.3; the first version with Llama 4 had it in none."""
+    fields = {"accelerators": 4, "parallelism": {"tensor": 2, "pipeline": 2}}
+    for version, runs in ((last, False), (first, True)):
+        report = asked(model, "vllm", "h100-sxm-80gb", **fields, engine_version=version)
+        assert report["runs"] is runs, (version, report["runs_because"])
+    alone = {"accelerators": 2, "parallelism": {"tensor": 2}}
+    assert asked(model, "vllm", "h100-sxm-80gb", **alone, engine_version=last)["runs"] is True
+
+
 @pytest.mark.parametrize("engine", ["sglang", "vllm"])
 def test_few_heads_on_a_rank_are_no_reason_against_it(engine: str) -> None:
     """Kimi K2.6's 64 heads on eight MI300X: Triton's kernels attend by default where AITER's want 16 heads or 128.

@@ -37,6 +37,21 @@ WARNED: list[tuple[dict[str, Any], str, str, str, list[str]]] = [
         ["vLLM's share", "no cache is left"],
     ),
     (
+        {
+            "model": "qwen3-30b-a3b",
+            "engine": "llama.cpp",
+            "engine_version": "b6055",
+            "backend": "vulkan",
+            "accelerator": "Ryzen AI Max+ 395",
+            "context_tokens": 70_000,
+            "attention": "eager",
+        },
+        "piece-too-large",
+        "batched_tokens",
+        "wrong",
+        ["4 GiB", "-ub"],
+    ),
+    (
         {"accelerator": "rtx-4090", "parallelism": {"tensor": 2}},
         "no-peer-to-peer",
         "parallelism.tensor",

@@ -13,7 +13,7 @@ from calc.architecture.families.registry import family
 from calc.architecture.families.state_space import convolution
 from calc.architecture.families.vision import qwen3_tower
 from calc.architecture.layers import Architecture, Attention, Layer, TokenCache
-from calc.architecture.tensors import Tensor, Tensors, linear, norm
+from calc.architecture.tensors import SPLIT_VOCAB, Tensor, Tensors, linear, norm
 
 OTHER = "layer_other"
 MOST_STREAMS, MOST_TABLES, MOST_ROWS = 64, 256, 2**26
@@ -47,7 +47,9 @@ def primes_from(start: int, skipped: int, count: int) -> tuple[int, ...]:
 def ngram_table(config: Config, order: int) -> Tensors:
     """Return the table of hashed word groups that stands at a layer, the `order`-th that has one, and what reads it.
 
-    Each head has a prime number of rows of its own, so that two groups of words seldom meet in all of them.
+    Each head has a prime number of rows of its own, so that two groups of words seldom meet in all of them. Ranks share
+    the rows, which are filled up to be divisible: an FP8 table of 48 GiB and all else stand on two devices of 96 GB
+    beside another engine (vLLM's pull request 53896).
     """
     hidden, streams = config.hidden(), config.integer("hc_count", most=MOST_STREAMS)
     heads = (config.integer("ngram_size", most=MOST_TABLES) - 1) * config.integer("heads_per_ngram", most=MOST_TABLES)
@@ -60,7 +62,7 @@ def ngram_table(config: Config, order: int) -> Tensors:
     whole = config.integer("make_ngram_vocab_size_divisible_by")
     rows = -(-sum(primes_from(least, order * heads, heads)) // whole) * whole
     wide = hidden * streams
-    tensors: Tensors = (Tensor("ple.ngram_embedding.weight", "other_embedding", (rows, size // heads)),)
+    tensors: Tensors = (Tensor("ple.ngram_embedding.weight", "other_embedding", (rows, size // heads), SPLIT_VOCAB),)
     tensors += linear("ple.key_proj", OTHER, wide, size) + linear("ple.value_proj", OTHER, hidden, size)
     for name in ("key", "query", "conv"):
         tensors += norm(f"ple.norm_{name}", wide, block=OTHER)

@@ -13,7 +13,7 @@ from calc.architecture.families.multimodal import text_of, vision_of, with_tower
 from calc.architecture.families.registry import family
 from calc.architecture.families.vision import BLOCK, patches, projection, transformer
 from calc.architecture.layers import Architecture, Layer, TokenCache
-from calc.architecture.tensors import Tensor, Tensors, linear, norm
+from calc.architecture.tensors import SPLIT_VOCAB, Tensor, Tensors, linear, norm
 
 OWNS, CHOOSES, SHARES = "owns", "chooses", "shares"  # entries of its own, a choice of its own, or another layer's
 MOST_ROWS = 2**32
@@ -43,11 +43,14 @@ def shared_attention(config: Config, role: str, rate: int) -> Mixer:
 
 
 def engram(config: Config, rows: int) -> Tensors:
-    """Return a table of hashed word groups, and what writes its rows into each residual stream (Engram)."""
+    """Return a table of hashed word groups, and what writes its rows into each residual stream (Engram).
+
+    Ranks share its rows as those of the vocabulary: whole on each, none would hold it, and eight of 96 GB serve it.
+    """
     hidden, streams = config.hidden(), config.integer("hc_mult", default=4, most=64)
     size, heads = config.integer("engram_head_dim"), config.integer("engram_n_heads", most=2**10)
     read = heads * (config.integer("engram_max_ngram_size", least=2, most=64) - 1) * size
-    tensors: Tensors = (Tensor("engram.embed.weight", "other_embedding", (rows, size)),)
+    tensors: Tensors = (Tensor("engram.embed.weight", "other_embedding", (rows, size), SPLIT_VOCAB),)
     tensors += linear("engram.wkv", "layer_other", hidden * (streams + 1), read)
     return tensors + tuple(
         Tensor(f"engram.{name}", "layer_other", (streams, hidden)) for name in ("q_weight", "k_weight")

@@ -14,6 +14,8 @@ from calc.memory.runtime import ALLOCATED, Amount, Case, Runtime, corrected, hel
 from calc.memory.weights import stored_bytes, stored_tensors
 
 WINDOWED = "b5430"  # of 20 May 2025, since when layers with a window keep no more: pull request 13194
+WHOLE_BUFFER = "b6390"  # of 5 September 2025, when pull request 15815 divided the compute buffer into pieces
+VULKAN, VULKAN_PIECE = "vulkan", 4 * 2**30  # bytes that its drivers give at once: llama.cpp's issue 15009
 
 
 def llama_cpp(case: Case) -> Runtime:
@@ -27,7 +29,8 @@ def llama_cpp(case: Case) -> Runtime:
     state = slots.sequences * case.once("state", state_bytes)
     weights = case.once("weights", device_weights)
     amounts = held_amounts(case, weights=weights, cache=cell_bytes(case, slots), state=state)
-    amounts += corrected(case, [compute_buffer(case, slots)])
+    buffer = corrected(case, [compute_buffer(case, slots)])
+    amounts += buffer
     if case.placement.alone:
         needed = sum(amount.bytes for amount in amounts)
         return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
@@ -35,7 +38,9 @@ def llama_cpp(case: Case) -> Runtime:
     if case.accelerator is None or not case.accelerator.shares_host_memory:  # such a memory has no second context in it
         amounts += case.on_device("context", lambda case: corrected(case, [context_amount(case)]))
     needed = sum(amount.bytes for amount in amounts)
-    return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None)
+    undivided = case.engine.backend == VULKAN and case.engine.before(WHOLE_BUFFER)
+    beyond = buffer[0].bytes - VULKAN_PIECE if undivided else 0
+    return Runtime(tuple(amounts), case.visible, case.visible, needed, pool=None, beyond_piece=beyond)
 
 
 def state_bytes(case: Case) -> int:

@@ -158,7 +158,7 @@ class Device:
             units += (self.inventory.embedding, self.inventory.head)
         if plan.adapters is None:
             return sum([unit.elements for unit in units]) * plan.gather_bytes
-        return sum([unit.base_bytes + unit.added_bytes for unit in units])
+        return sum([unit.whole_bytes for unit in units])
 
     @property
     def root_gradients(self) -> int:

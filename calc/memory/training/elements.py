@@ -23,13 +23,14 @@ class Held(NamedTuple):
     added_bytes: int = 0  # adapters, and copies of modules, stored beside the base
     gradient_bytes: int = 0  # of what is trained, as it waits for the optimizer
     base_bytes: int = 0  # the base as stored
+    whole_bytes: int = 0  # a frozen base and what is added to it, as they are gathered: of experts, a rank's own
     state_bytes: int = 0  # optimizer states
     largest: int = 0  # elements of the largest trained tensor
     tensors: int = 0  # trained tensors
 
     def plus(self, other: "Held", count: int = 1) -> "Held":
         """Return the group with `count` times another one added."""
-        elements, trained, updated, added, gradients, base, states, largest, tensors = other
+        elements, trained, updated, added, gradients, base, whole, states, largest, tensors = other
         return Held(  # spelled out, as a run's repairs come here ten thousand times
             elements=self.elements + count * elements,
             trained=self.trained + count * trained,
@@ -37,6 +38,7 @@ class Held(NamedTuple):
             added_bytes=self.added_bytes + count * added,
             gradient_bytes=self.gradient_bytes + count * gradients,
             base_bytes=self.base_bytes + count * base,
+            whole_bytes=self.whole_bytes + count * whole,
             state_bytes=self.state_bytes + count * states,
             largest=max(self.largest, largest),
             tensors=self.tensors + count * tensors,
@@ -89,7 +91,6 @@ def held(tensor: Tensor, method: Method, tensor_parallel: int, expert_parallel: 
     adapters = method.adapters
     module = tensor.name.rsplit(".", 1)[0]
     of_states, of_gradients, of_weights = (1, 1, 1) if tensor.active is None else method.expert_shares
-    stored *= of_weights
 
     def updated(extra: Tensor, width: int, gradient: int) -> Held:
         count, part = local_share(extra, tensor_parallel, expert_parallel)
@@ -99,6 +100,7 @@ def held(tensor: Tensor, method: Method, tensor_parallel: int, expert_parallel: 
             trained=size,
             updated=size * of_states,
             added_bytes=size * width * of_weights,
+            whole_bytes=size * width,
             gradient_bytes=size * gradient * of_gradients,
             state_bytes=states * of_states,
             largest=prod(part),
@@ -107,9 +109,9 @@ def held(tensor: Tensor, method: Method, tensor_parallel: int, expert_parallel: 
 
     if adapters is None:
         trained = updated(tensor, method.updated_bytes, method.gradient_bytes)
-        return trained._replace(elements=elements, base_bytes=stored, added_bytes=0)
+        return trained._replace(elements=elements, base_bytes=stored * of_weights, added_bytes=0, whole_bytes=0)
     wasted = elements * method.copy_bytes * of_gradients if method.all_gradients else 0
-    result = Held(elements=elements, base_bytes=stored, gradient_bytes=wasted)
+    result = Held(elements=elements, base_bytes=stored * of_weights, whole_bytes=stored, gradient_bytes=wasted)
     if module.rsplit(".", 1)[-1] in adapters.saved:
         return result.plus(updated(tensor, method.copy_bytes, method.copy_bytes))
     if len(tensor.shape) == 2 and tensor.name.endswith(".weight") and adapters.covers(module):
