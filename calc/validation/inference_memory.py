@@ -35,6 +35,7 @@ ENGINES = {
     "hf-transformers": "transformers",
     "sglang": "sglang",
     "tensorrt-llm": "tensorrt-llm",
+    "mlx": "mlx",
 }
 HOSTED = ("Qwen3-235B-A22B", "Kimi-K2", "DeepSeek-V3")  # too large for the cards of the logs that name them
 UNSTATED_BUILD = "b4000"  # of llama.cpp: logs that name no build are of 2023 to 2025
