@@ -135,6 +135,7 @@ MEMORY_START = {
     "sampler_logit_bytes": 14.0,  # logits in 16 bit and FP32, a masked copy, probabilities: 2 + 4 + 4 + 4
     "sampler_logit_bytes@V1": 38.0,  # 2 + 4 + 12 + 8 + 12
     "workspaces": 2.0**26,
+    "processes_held": 2.0**31,
     "communication_buffers": 2.0**28,
     "cuda_graphs": 2.0**29,
     "cuda_graph_layer": 2.0**17,

@@ -35,6 +35,7 @@ ENGINES = {
     "hf-transformers": "transformers",
     "sglang": "sglang",
     "tensorrt-llm": "tensorrt-llm",
+    "mlx": "mlx",
 }
 HOSTED = ("Qwen3-235B-A22B", "Kimi-K2", "DeepSeek-V3")  # too large for the cards of the logs that name them
 UNSTATED_BUILD = "b4000"  # of llama.cpp: logs that name no build are of 2023 to 2025
@@ -123,10 +124,11 @@ def engine_fields(row: Row, engine: str) -> dict[str, Any]:
         # 0.95 of the device, and not to the 0.9 stated
         return {"memory_fraction": 0.95 if "120b" in row["arch_key"] else 0.9, "engine_version": "0.11.1"}
     share = re.search(r"(?:gpu_memory_utilization|mem_fraction_static|memory_fraction)=([\d.]+)", row["notes"])
-    version = re.search(r"\d+\.\d+(\.\d+)?", row["engine_version"])
+    version = re.search(r"\d+\.\d+(\.\d+)?(\.post\d+)?", row["engine_version"])
     found: dict[str, Any] = {"memory_fraction": float(share.group(1))} if share else {}
     found |= {"engine_version": version.group()} if version else {}
     found |= {"graphs": False} if "--enforce-eager" in row["notes"] else {}
+    found |= {"text_only": True} if "--language-model-only" in row["notes"] else {}
     for field, name in (("batched_tokens", "max_num_tokens"), ("sequence_slots", "max_batch_size")):
         stated = re.search(rf"{name}=(\d+)", row["notes"])
         found |= {field: int(stated.group(1))} if stated else {}

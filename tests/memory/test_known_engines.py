@@ -131,11 +131,13 @@ def test_sglang_s_rule_of_its_share(visible: int, batched: int | None, layout: L
         ("0.4.3", 24 * GIB, Layout(tensor=4), 0.85),  # measurements R1225 and R1226, whose logs say so
         ("0.4.6", 80 * GIB, Layout(tensor=8), 0.81),
         ("0.4.3", 140 * GIB, Layout(tensor=8), 0.81),
+        ("0.4.5", 140 * GIB, Layout(tensor=8), 0.81),  # measurements C1I50 to C1I53 say so of 0.4.5
+        ("0.4.5.post3", 140 * GIB, Layout(tensor=8), 127 / 140),
         ("0.4.6", 140 * GIB, Layout(tensor=8), 127 / 140),
     ],
 )
 def test_sglang_s_share_before_it_had_a_rule(version: str, visible: int, layout: Layout, share: float) -> None:
-    """By the ranks in use, and of devices above 80 GiB all but 13 of them since 0.4.5."""
+    """By the ranks in use, and of devices above 80 GiB all but 13 of them since 0.4.5.post3."""
     early: Any = case(visible, layout=layout, **RULE)
     since = catalog().engine("sglang").since
     early.engine.lacks = lambda change: version_numbers(version) < version_numbers(since[change])
@@ -465,6 +467,45 @@ def test_links_between_ranks() -> None:
             ("workspaces", 70),
             ("communication_buffers", 30),
         ]
+
+
+@pytest.mark.parametrize(
+    ("device", "held"), [("gb10", 900), ("jetson-thor-128gb", 900), ("ryzen-ai-max-395-128gb", 70), ("rtx-4090", 70)]
+)
+def test_what_processes_hold_counts_where_memory_is_shared(device: str, held: int) -> None:
+    """On NVIDIA's, of which vLLM reads from the host what is free; of AMD's it asks the driver."""
+    found = case(None, workspaces=70.0, processes_held=900.0)
+    found.accelerator = catalog().accelerator(device)
+    assert total(links_amounts(found)) == held
+    del found.engine.values["processes_held"]  # as engines without such a coefficient have it
+    assert total(links_amounts(found)) == 70
+
+
+def mlx_parts(prompt: int, **more: Any) -> dict[str, int]:
+    """Return the parts of Qwen3.6 27B under MLX with a prompt of so many tokens."""
+    scenario = {
+        "workload": "inference",
+        "model": "qwen3.6-27b",
+        "weights": "mlx-8bit",
+        "engine": "mlx",
+        "accelerator": "m4-max-128gb",
+        "prompt_tokens": prompt,
+        "output_tokens": 1,
+    }
+    report: Any = estimate(scenario | more)
+    return {part["id"]: part["bytes"] for part in report["memory"]["parts"]}
+
+
+def test_mlx_holds_what_its_commands_read() -> None:
+    """As many layers as a command buffer takes of a short prompt, and never more than was measured."""
+    short, long = mlx_parts(16), mlx_parts(2048)
+    assert short["workspaces"] == 64 * short["activations"]
+    assert long["workspaces"] == 550 * MIB < 64 * long["activations"]
+
+
+def test_mlx_does_not_load_what_sees() -> None:
+    """Nothing of its tower: as much as a server takes that reads alone."""
+    assert mlx_parts(16)["weights"] == mlx_parts(16, text_only=True)["weights"]
 
 
 @pytest.mark.parametrize(("version", "times"), [("0.2.5", 1), ("0.2.6", 1.2), ("0.6.3", 1.2), ("0.6.4", 1)])

@@ -88,7 +88,8 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("core_kernel_s", "fused_kernel_s", "kernel_s", "launch_s", "loop_kernel_s"), SECONDS),
     **dict.fromkeys(("ahead_s", "experts_sort_s", "fp4_depth_s", "mask_s", "sequence_s", "tensor_s"), SECONDS),
     **dict.fromkeys(("choice_s", "state_step_s", "step_s", "vector_start_s"), SECONDS),
-    **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept", "runtime_context"), MEMORY),
+    **dict.fromkeys(("communication_buffers", "cuda_graphs", "driver_reserve", "kept"), MEMORY),
+    **dict.fromkeys(("processes_held", "runtime_context"), MEMORY),
     "context_thread": ("bytes", 2**9, 2**13),
     "unaligned_operations": ("", 1, 2**16),
     "unpacked_bytes": ("", 0.5, 64),  # of a compute unit in a clock

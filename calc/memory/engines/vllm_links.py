@@ -15,14 +15,25 @@ def driver_amount(case: Case) -> Amount:
 
 def links_amounts(case: Case) -> list[Amount]:
     """Return what is outside of the allocator while a step runs: workspaces, and the buffers of collectives."""
-    counted = "workspaces_compressed" in case.engine.values
-    compressed = counted and case.stage.architecture.family in case.engine.compressed_pages
-    workspaces = "workspaces_compressed" if compressed else "workspaces"
-    found = [constant(case, "workspaces", "Workspaces of kernels", workspaces)]
+    found = [workspaces_amount(case)]
     if joins_others(case):
         buffers = by_link(case, "communication_buffers")
         found.append(constant(case, "communication_buffers", "Buffers of collectives", buffers))
     return found
+
+
+def workspaces_amount(case: Case) -> Amount:
+    """Return the workspaces; on an NVIDIA device that shares the host's memory, with what processes take of that.
+
+    There vLLM reads what is free from the host, so all that its processes come to hold counts against its share.
+    Source: vLLM, vllm/utils/mem_utils.py (MemorySnapshot.measure); is_integrated_gpu is NVIDIA's alone.
+    """
+    known, device = case.engine.values, case.accelerator
+    if "workspaces_compressed" in known and case.stage.architecture.family in case.engine.compressed_pages:
+        return constant(case, "workspaces", "Workspaces of kernels", "workspaces_compressed")
+    if "processes_held" in known and device and device.shares_host_memory and device.vendor == "NVIDIA":
+        return constant(case, "workspaces", "Workspaces, and what processes hold of the host", "processes_held")
+    return constant(case, "workspaces", "Workspaces of kernels", "workspaces")
 
 
 def joins_others(case: Case) -> bool:
