@@ -110,7 +110,7 @@ SPEED_FRAMEWORKS = {  # the same of rows of speed
     "xtuner_megatron": "megatron-lm",
 }
 MASTERS = ("bigscience", "llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
-DEEPSPEED = ("chinese_llama", "longlora", "qwen_readme")  # its engine takes all weights to 16 bit, those of adapters too
+DEEPSPEED = ("chinese_llama", "longlora", "qwen_readme")  # its engine takes weights to 16 bit, of adapters too
 FUSED = (
     "bigscience",
     "megatron_lm",
