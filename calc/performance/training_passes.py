@@ -14,7 +14,7 @@ from calc.memory.budget import Layout
 from calc.memory.training.elements import low_rank_tensors
 from calc.memory.training.loss import FUSED
 from calc.memory.training.moments import kept_of
-from calc.memory.training.plan import FULL, MEGATRON, NO_CHECKPOINTS, PARAMETERS, PER_OPERATION, SELECTIVE, Plan
+from calc.memory.training.plan import FSDP, FULL, MEGATRON, NO_CHECKPOINTS, PARAMETERS, PER_OPERATION, SELECTIVE, Plan
 from calc.performance.between_products import between, put_together
 from calc.performance.exchanges import exchanges
 from calc.performance.forward import Segment, forward
@@ -41,6 +41,8 @@ SIXTEEN_BIT, ALIGNED = ("bf16", "fp16"), 8  # elements of 16 bytes
 UNALIGNED = "unaligned"  # the kernel of a product in 16 bit whose rows do not begin at multiples of 16 bytes
 NARROW, NARROW_SCHEME = "fp8", "fp8-mixed"
 CAST_BYTES = 4.0  # of an element: read in 16 bit, written in 8 and written transposed
+# Of an element whose tensor's largest sets the scale: read for that, read again, written in 8 bits; of gradients twice.
+SCALED_BYTES, SCALED_GRADIENT_BYTES = 5.0, 6.0
 # Number formats of products, others BF16.
 MULTIPLIED = {"fp32": "tf32", "fp16-mixed": "fp16", "fp16-autocast": "fp16", "fp8-mixed": "fp8"}
 
@@ -209,14 +211,20 @@ def casts(plan: Plan, multiplied: Pass, *, backward: bool) -> Pass:
 
     Each is read in 16 bit and written twice in 8, the second time transposed, for the gradients of the weights
     (arXiv:2209.05433; Transformer Engine). Ranks that divide the stream cast their own part, before it is gathered.
+    PyTorch's own, compiled beside FSDP, scales by the tensor itself, keeps inputs in 16 bit and casts them again in the
+    backward pass (torchao's float8_linear.py).
     """
+    by_itself = plan.trainer == FSDP and plan.choices.compiled and not plan.core
     size, kernels, hidden = 0.0, 0.0, plan.architecture.hidden_size
     for one, times in multiplied:
         if isinstance(one, Product) and one.kernel == NARROW:
-            width = one.n if backward else one.k
-            divided = plan.batch.stream_rows / plan.batch.rows if width == hidden else 1.0
-            size += times * CAST_BYTES * one.m * width * divided
-            kernels += times
+            each = [(one.n, SCALED_GRADIENT_BYTES if by_itself else CAST_BYTES)] if backward else []
+            if by_itself or not backward:
+                each.append((one.k, SCALED_BYTES if by_itself else CAST_BYTES))
+            for width, moved in each:
+                divided = plan.batch.stream_rows / plan.batch.rows if width == hidden else 1.0
+                size += times * moved * one.m * width * divided
+                kernels += times
     return (Counted(Pointwise(CASTS, size, kernels), 1),) if size else ()
 
 

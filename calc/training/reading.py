@@ -247,7 +247,7 @@ def read_method(
         gradient_bytes=gradient_bytes,
         copy_bytes=scheme.compute,
         all_gradients=reader.flag("frozen_gradients"),
-        rest_bytes=4 if scheme.autocast else 0,  # prepare_model_for_kbit_training raises them to FP32
+        rest_bytes=4 if scheme.weight == 4 else 0,  # prepare_model_for_kbit_training raises them to FP32
         experts_left=not reader.flag("experts_quantized") and base.id in BITSANDBYTES,
     )
 

@@ -2,9 +2,12 @@
 
 # What trained the rows of a source, by its name in the catalogue of frameworks.
 FRAMEWORKS = {
+    "aws_esm2": "transformers",
+    "aws_fsdp": "transformers",
     "aws_titan": "torchtitan",
     "axolotl": "axolotl",
     "axolotl_602": "axolotl",
+    "baseten_swift": "megatron-lm",
     "bigscience": "megatron-lm",
     "chenyaofo": "deepspeed",
     "chinese_llama": "transformers",
@@ -12,6 +15,7 @@ FRAMEWORKS = {
     "colossalai_4719": "deepspeed",
     "crusoe": "torchtitan",
     "cvs_titan": "torchtitan",
+    "deepspeed_3901": "transformers",
     "deepspeed_chat": "deepspeed",
     "deepspeed_sdma": "deepspeed",
     "devshero": "transformers",
@@ -37,6 +41,7 @@ FRAMEWORKS = {
     "llamafactory_4772": "llama-factory",
     "llamafactory_wiki": "llama-factory",
     "llamafactory_wiki_unsloth": "unsloth",
+    "longlora": "transformers",
     "maxtext_logs": "maxtext",
     "megatron_5438": "megatron-lm",
     "megatron_756": "megatron-lm",
@@ -50,7 +55,9 @@ FRAMEWORKS = {
     "noamshh_unsloth": "unsloth",
     "peft_docs": "trl",
     "peft_metamath": "transformers",
+    "peft_readme": "transformers",
     "philschmid": "trl",
+    "pythia": "megatron-lm",
     "qwen_readme": "transformers",
     "rocm_blogs": "trl",
     "smol_playbook": "nanotron",
@@ -63,6 +70,8 @@ FRAMEWORKS = {
     "swift_megatron": "megatron-lm",
     "swiss_ai": "megatron-lm",
     "thunder": "litgpt",
+    "titan_533": "torchtitan",
+    "titan_929": "torchtitan",
     "titan_chunked": "torchtitan",
     "titan_deepep": "torchtitan",
     "titan_dsv3": "torchtitan",
@@ -73,6 +82,7 @@ FRAMEWORKS = {
     "torchtune": "torchtune",
     "torchtune_961": "torchtune",
     "touchnet": "torchtitan",
+    "transformers_48692": "transformers",
     "trl_long_context": "trl",
     "trl_notebooks": "trl",
     "universal_trainer": "transformers",
@@ -100,7 +110,7 @@ SPEED_FRAMEWORKS = {  # the same of rows of speed
     "xtuner_megatron": "megatron-lm",
 }
 MASTERS = ("bigscience", "llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
-DEEPSPEED = ("chinese_llama", "qwen_readme")  # its engine takes all weights to 16 bit, those of adapters too
+DEEPSPEED = ("chinese_llama", "longlora", "qwen_readme")  # its engine takes weights to 16 bit, of adapters too
 FUSED = (
     "bigscience",
     "megatron_lm",

@@ -4,7 +4,7 @@ from functools import cached_property
 
 from calc.architecture.stages import Stage
 from calc.memory.training.elements import Held
-from calc.memory.training.loss import DIVIDED, FULL, IN_PLACE, NARROW, Logits, logits
+from calc.memory.training.loss import COMPILED, CORE, DIVIDED, FULL, IN_PLACE, NARROW, Logits, logits
 from calc.memory.training.moments import (
     BUCKET_ELEMENTS,
     ID_BYTES,
@@ -202,10 +202,10 @@ class Device:
 
     @property
     def way_of_loss(self) -> str:
-        """How the loss is computed: as asked, or as frameworks write "full" for a divided vocabulary and in FP16."""
+        """How the loss is computed: as asked, or as frameworks write that in special cases."""
         plan = self.plan
         if plan.cross_entropy != FULL:
-            return plan.cross_entropy
+            return CORE if plan.core and plan.cross_entropy == COMPILED else plan.cross_entropy
         if plan.layout.tensor > 1 and local_outputs(self.stage.architecture, plan.layout.tensor):
             megatron = plan.scheme.master > 0 and plan.stage_of_zero < PARAMETERS  # its usual sharding
             return IN_PLACE if megatron else DIVIDED

@@ -6,6 +6,7 @@ FULL, CHUNKED, COMPILED, FUSED = "full", "chunked", "compiled", "fused"
 NARROW = "full-16-bit"  # logits are not raised to FP32
 SHIFTED = "full-shifted"  # logits of all tokens but the last are copied once more
 IN_PLACE, DIVIDED = "in place", "divided"  # how frameworks write "full" in special cases
+CORE = "compiled, in place"  # how Megatron Core has "compiled"
 CHUNKS = 8  # pieces of the sequence (torchtune's default)
 FP32 = 4
 
@@ -41,8 +42,8 @@ def logits(*, elements: int, compute_bytes: int, way: str, keep: bool, compiled:
         kept = elements * (compute_bytes if compiled else FP32)
         piece = elements * (compute_bytes if compiled else compute_bytes + 2 * FP32) // CHUNKS
         return Logits(kept, kept + piece, kept + piece, narrow, held=0)
-    if way in (COMPILED, IN_PLACE):
-        return overwritten(elements, narrow, in_place=way == IN_PLACE)
+    if way in (COMPILED, CORE, IN_PLACE):
+        return overwritten(elements, narrow, way)
     held = narrow if keep else 0
     wide = compute_bytes if way == NARROW else FP32
     copy = 0 if compute_bytes == wide else elements * wide
@@ -57,13 +58,14 @@ def logits(*, elements: int, compute_bytes: int, way: str, keep: bool, compiled:
     )
 
 
-def overwritten(elements: int, narrow: int, *, in_place: bool) -> Logits:
+def overwritten(elements: int, narrow: int, way: str) -> Logits:
     """Return logits whose loss makes few tensors, which holds nobody back from letting the logits go.
 
     Megatron-LM's vocabulary-parallel loss raises logits to FP32 and turns this one tensor into the softmax and then
-    into the gradient; a compiled loss keeps the logits and makes their gradient at once.
+    into the gradient; a compiled loss keeps the logits and makes their gradient at once; Transformer Engine's kernel
+    writes the gradient over the logits (its triton/cross_entropy.py).
     """
-    if not in_place:
-        return Logits(narrow, narrow, 2 * narrow, narrow, held=0)
+    if way != IN_PLACE:
+        return Logits(narrow, narrow, narrow if way == CORE else 2 * narrow, narrow, held=0)
     wide = elements * FP32
     return Logits(wide, narrow + wide, wide + narrow, narrow, held=0)
