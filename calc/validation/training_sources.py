@@ -41,7 +41,6 @@ FRAMEWORKS = {
     "llamafactory_4772": "llama-factory",
     "llamafactory_wiki": "llama-factory",
     "llamafactory_wiki_unsloth": "unsloth",
-    "longlora": "transformers",
     "maxtext_logs": "maxtext",
     "megatron_5438": "megatron-lm",
     "megatron_756": "megatron-lm",
@@ -57,7 +56,6 @@ FRAMEWORKS = {
     "peft_metamath": "transformers",
     "peft_readme": "transformers",
     "philschmid": "trl",
-    "pythia": "megatron-lm",
     "qwen_readme": "transformers",
     "rocm_blogs": "trl",
     "smol_playbook": "nanotron",
@@ -110,7 +108,7 @@ SPEED_FRAMEWORKS = {  # the same of rows of speed
     "xtuner_megatron": "megatron-lm",
 }
 MASTERS = ("bigscience", "llm_foundry", "internevo", "tinyllama", "qwen_readme")  # keep FP32 beside 16 bit
-DEEPSPEED = ("chinese_llama", "longlora", "qwen_readme")  # its engine takes weights to 16 bit, of adapters too
+DEEPSPEED = ("chinese_llama", "qwen_readme")  # its engine takes weights to 16 bit, of adapters too
 FUSED = (
     "bigscience",
     "megatron_lm",

@@ -55,7 +55,7 @@ def test_ranges_hold_what_they_promise(scores: list[Score]) -> None:
     # the residuals tell; of AMD's blogs and TRL's notebooks batches differ in length; the others are two to five rows.
     told = ["axolotl", "dlrover", "llama_recipes_41", "llamafactory_wiki_unsloth", "torchao_pretraining"]
     of_other_texts = ["rocm_blogs", "trl_long_context", "trl_notebooks"]
-    assert few == sorted([*told, *of_other_texts, "colossalai_4719", "longlora", "megatron_deepspeed", "sumanthrh"])
+    assert few == sorted([*told, *of_other_texts, "colossalai_4719", "megatron_deepspeed", "sumanthrh"])
 
 
 def test_sources_count_alike(scores: list[Score]) -> None:
