@@ -150,14 +150,16 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
         keys = (look.fixed or segment.encoded or segment.encoding) - queries
     if not queries:
         return []
-    keys, window = keys / look.stride, look.window
+    window, causal = look.window, look.causal
     parts = divided(segment, context)
     if parts > 1:
         whole, queries = queries, queries / parts
         keys += (whole - queries) / (2.0 if look.causal else 1.0)
     elif context > 1:
         keys = (keys + queries) / context - queries
-    entries = keys + queries
+    entries = (keys + queries) / look.stride
+    if look.stride > 1:  # of its own tokens, too, a prompt looks at entries that several share
+        keys, causal = (keys + queries / (2.0 if causal else 1.0)) / look.stride - queries, False
     if window is not None:
         entries = min(entries, window + queries - 1)
     chooses = look.chosen is not None and look.chosen < entries
@@ -186,7 +188,7 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
             kv_heads=kv_heads,
             key_dim=key,
             value_dim=value,
-            causal=look.causal,
+            causal=causal,
             window=window,
             latent=latent,
             kernel=look.kernel,
@@ -233,8 +235,9 @@ def exchanged(group: ExpertMatrices, model: RankModel, *, tokens: float, layers:
     there = tokens * group.k * way.sent_bytes(group.kernel, model.element_bytes)
     back = tokens * group.k * model.element_bytes
     if way.gathers:
-        gathered = Collective("All tokens to all experts", ALL_GATHER, ranks * there, ranks, group=EXPERT)
-        summed = Collective("Sum of what experts answer", REDUCE_SCATTER, ranks * back, ranks, group=EXPERT)
+        senders = way.senders(ranks, ranks // model.layout.tensor)
+        gathered = Collective("All tokens to all experts", ALL_GATHER, senders * there, ranks, group=EXPERT)
+        summed = Collective("Sum of what experts answer", REDUCE_SCATTER, senders * back, ranks, group=EXPERT)
         return [Counted(gathered, layers), Counted(summed, layers)]
     name, copies = "Tokens to experts and back", way.copies(group.active, ranks)
     sizes = {there: 2} if there == back else {there: 1, back: 1}

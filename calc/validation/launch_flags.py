@@ -28,6 +28,7 @@ WAITING = "the client read tokens that had been waiting"
 # SGLang's kernels with pages of many tokens have hybrids share no beginnings, and steps are launched ahead.
 OTHERS = (
     (re.compile(WAITING), "the client that measured was slower than the server"),
+    (re.compile(r"--enable-prefill-delayer"), "prompts wait for other ranks' by a flag that a scenario has not"),
     (re.compile(r"--speculative"), "tokens are drafted, and how many are accepted is not stated"),
     (re.compile(r"beginnings are not shared"), "beginnings are not shared by a flag that a scenario has not"),
 )

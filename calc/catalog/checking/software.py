@@ -92,6 +92,9 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     for family, version in entry.get("second_runner", {}).items():  # type: ignore[attr-defined]
         if not version_numbers(str(version)):
             check.problem(f"{where}.second_runner.{family}", "must be a version")
+    for family, slots in entry.get("family_slots", {}).items():  # type: ignore[attr-defined]
+        if not isinstance(slots, int) or slots < 1:
+            check.problem(f"{where}.family_slots.{family}", "must be a whole number above 0")
     if entry.get("drafters") and "drafts_apart" not in coefficients:
         check.problem(f"{where}.coefficients.drafts_apart", "is missing: the engine has drafters")
     for name, item in coefficients.items():
