@@ -146,11 +146,15 @@ def steady_state(passes: Passes, load: Load) -> State:
     return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
 
 
-def known_time(passes: Passes, known: Known | None, *segments: Segment) -> PassTime:
-    """Return the time of a pass, worked out once where what is known of others is kept."""
+def known_time(passes: Passes, known: Known | None, *segments: Segment, reading: int = 0) -> PassTime:
+    """Return the time of a pass, worked out once where what is known of others is kept.
+
+    `reading`: replicas that read a prompt in it, where others have none; 0: all.
+    """
+    passes = passes.with_reading(reading) if reading else passes
     if known is None:
         return passes.time(*segments)
-    key = passes.model.expert_ranks.reading, segments
+    key = reading, segments
     if key not in known:
         known[key] = passes.time(*segments)
     return known[key]
@@ -209,11 +213,8 @@ def reading_of(
     piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
     met = ranks_met(load.ranks, dense) if load.mixes else passes_met(load.ranks, dense)
     replicas = max(round(load.ranks / met), 1)
-    carrying = known_time(
-        reading_passes(passes, load.ranks, replicas, beside=taken, tokens=together * chunk),
-        known,
-        *((step, piece) if load.mixes else (piece,)),
-    )
+    reading = tokens_from(load.ranks, replicas, beside=taken, tokens=together * chunk)
+    carrying = known_time(passes, known, *((step, piece) if load.mixes else (piece,)), reading=reading)
     added = max(carrying.total - step_s, 0.0) if load.mixes else carrying.total
     return Reading(
         chunks=chunks,
@@ -228,15 +229,13 @@ def reading_of(
     )
 
 
-def reading_passes(passes: Passes, ranks: int, replicas: int, *, beside: int, tokens: float) -> Passes:
-    """Return passes in which so few of the data ranks read, each so many tokens beside those that all decode.
+def tokens_from(ranks: int, replicas: int, *, beside: int, tokens: float) -> int:
+    """Return how many data ranks, as a mean, a pass's tokens are of, where so few read beside all that decode; 0: all.
 
     What a rank without a prompt passes along is what it decodes, or nothing: no engine fills it up to the others'
     prompts (SGLang's DpPaddingMode, SUM_LEN where anyone reads; vLLM's sizes of what is gathered).
     """
-    if replicas >= ranks:
-        return passes
-    return passes.with_reading(round((ranks * beside + replicas * tokens) / (beside + tokens)))
+    return 0 if replicas >= ranks else round((ranks * beside + replicas * tokens) / (beside + tokens))
 
 
 def steps_of(passes: Passes, load: Load) -> float:

@@ -60,7 +60,7 @@ class Passes(NamedTuple):
     def with_reading(self, replicas: int) -> "Passes":
         """Return the passes over prompts that so few replicas which share experts have, where the others have none."""
         ranks = self.model.expert_ranks._replace(reading=replicas)
-        return self if ranks == self.model.expert_ranks else self._replace(model=self.model._replace(expert_ranks=ranks))
+        return self._replace(model=self.model._replace(expert_ranks=ranks))
 
     def is_step(self, segment: Segment) -> bool:
         """Return whether a segment is decoding."""
