@@ -158,8 +158,8 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
     elif context > 1:
         keys = (keys + queries) / context - queries
     entries = (keys + queries) / look.stride
-    if look.stride > 1:  # of its own tokens, too, a prompt looks at entries that several share
-        keys, causal = (keys + queries / (2.0 if causal else 1.0)) / look.stride - queries, False
+    if look.stride > 1:
+        keys, causal = shared_keys(look, queries, keys), False
     if window is not None:
         entries = min(entries, window + queries - 1)
     chooses = look.chosen is not None and look.chosen < entries
@@ -197,6 +197,14 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
         )
     )
     return found
+
+
+def shared_keys(look: Look, queries: float, keys: float) -> float:
+    """Return the keys before new tokens with which they look at as many as they do where several tokens share an entry.
+
+    Of its own tokens, too, a prompt looks at entries that are shared.
+    """
+    return (keys + queries / (2.0 if look.causal else 1.0)) / look.stride - queries
 
 
 def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, float]) -> list[Counted]:

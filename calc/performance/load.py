@@ -273,7 +273,7 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
         met = min(each * others_met, 1.0) * load.meets
         if load.closed:  # what is read with a request's own prompt is over before its answer begins
             met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
-    else:  # a rank waits for its own prompts; while others read theirs it decodes, unless it drafts (SGLang's scheduler)
+    else:  # own prompts hold a rank up; while others read theirs it decodes, unless it drafts (SGLang's scheduler)
         beside = 0.0 if passes.draft else min(alone_s / max(extra, alone_s), 1.0)
         theirs = each * (others_met - 1.0)
         met = (each + (theirs if passes.draft else min(theirs, 1.0)) * (1.0 - beside)) * load.meets

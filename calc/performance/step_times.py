@@ -32,7 +32,7 @@ class StepTimes:
         replicas: int = 0,
     ) -> None:
         self.passes, self.mixes = passes, mixes
-        self.reading = passes.with_reading(replicas) if replicas else passes  # of what carries prompts, where other data ranks have none
+        self.reading = passes.with_reading(replicas) if replicas else passes  # of prompts, where other ranks have none
         self.held_up_s = held_up_s  # of a step that decodes so many, by prompts on ranks that step together with it
         self.gap = gap  # steps of so many from one that may carry prompts to the next, where they wait for other ranks'
         self.context = float(prompt_tokens + output_tokens // 2)  # about which steps are linear in their context

@@ -19,7 +19,7 @@ Sums = dict[tuple[type, str], list[float]]
 class SummedPasses:
     """The passes of a demand on a device, under whatever schedule is tried; none that draft or need a processor."""
 
-    queries, expected = 1, 1.0
+    queries, expected, draft = 1, 1.0, None
 
     @staticmethod
     def serve(passes: Passes) -> bool:
