@@ -150,7 +150,7 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
         keys = (look.fixed or segment.encoded or segment.encoding) - queries
     if not queries:
         return []
-    window, causal = look.window, look.causal
+    window = look.window
     parts = divided(segment, context)
     if parts > 1:
         whole, queries = queries, queries / parts
@@ -158,8 +158,7 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
     elif context > 1:
         keys = (keys + queries) / context - queries
     entries = (keys + queries) / look.stride
-    if look.stride > 1:
-        keys, causal = shared_keys(look, queries, keys), False
+    keys, causal = shared_keys(look, queries, keys)
     if window is not None:
         entries = min(entries, window + queries - 1)
     chooses = look.chosen is not None and look.chosen < entries
@@ -199,12 +198,14 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
     return found
 
 
-def shared_keys(look: Look, queries: float, keys: float) -> float:
-    """Return the keys before new tokens with which they look at as many as they do where several tokens share an entry.
+def shared_keys(look: Look, queries: float, keys: float) -> tuple[float, bool]:
+    """Return the keys before new tokens, and whether these look at no later ones, where tokens may share an entry.
 
-    Of its own tokens, too, a prompt looks at entries that are shared.
+    Of its own tokens, too, a prompt then looks at entries that are shared: each token at half of those as a mean.
     """
-    return (keys + queries / (2.0 if look.causal else 1.0)) / look.stride - queries
+    if look.stride == 1:
+        return keys, look.causal
+    return (keys + queries / (2.0 if look.causal else 1.0)) / look.stride - queries, False
 
 
 def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, float]) -> list[Counted]:
