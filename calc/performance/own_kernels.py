@@ -1,7 +1,7 @@
 """What an engine's kernels have to themselves, against those that the laws were measured with."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, inf
 from typing import NamedTuple
 
@@ -71,12 +71,7 @@ def known_kernels(
     """Return the kernels of coefficients that were asked for before."""
     values = same.values
 
-    def of(name: str) -> float:
-        for key in named(name, classes):
-            if key in values:
-                return values[key]
-        return 0.0
-
+    of = partial(first_of, values, classes=classes)
     numbers = {name: of(name) for name in OwnKernels._fields[1:-4]}
     walk, splits = (of(f"{name}_{attention}") for name in ("key_walk_s", "key_splits"))
     most = inf
@@ -85,6 +80,11 @@ def known_kernels(
         most = max(of(f"{name}_{ranks}") or of(name) for name in names)
     fuses = bool(values["fuses_casts"])
     return OwnKernels(fuses, **numbers, sum_bytes=most, triton=triton, key_walk_s=walk, key_splits=splits)
+
+
+def first_of(values: Mapping[str, float], name: str, classes: tuple[str, ...]) -> float:
+    """Return a coefficient for the narrowest of some classes of devices that has it, or the plain one; 0 without."""
+    return next((values[key] for key in named(name, classes) if key in values), 0.0)
 
 
 @lru_cache(maxsize=4096)  # each pass asks for those of all kernels

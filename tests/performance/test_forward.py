@@ -14,7 +14,7 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.weights import stage_weights_bytes
 from calc.performance.forward import Segment, forward
-from calc.performance.operations import Attention, Collective, Counted, Experts, Product, Recurrence
+from calc.performance.operations import Attention, Collective, Counted, Experts, Pointwise, Product, Recurrence
 from calc.performance.rank_matrices import NOT_PASSED
 from calc.performance.rank_model import RankModel, rank_model
 from calc.performance.totals import total_bytes, total_flops, total_sent, weights_read
@@ -188,6 +188,25 @@ def test_experts_have_the_tokens_of_those_ranks_that_read() -> None:
     sent = [of_kind(found, Collective)[0].operation.message_bytes for found in (all_of_them, some)]
     assert sent[1] == sent[0] / 8
     assert total_flops(some) < total_flops(all_of_them)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "fewer"),
+    [
+        ("deepseek-v3.2", {"mixing": 142.0, "indexing": 0.0}, 0),
+        ("deepseek-v3.2", {"mixing": 0.0, "indexing": 3.0}, 61 * 11),
+        ("deepseek-v3", {"mixing": 0.0, "indexing": 3.0}, 0),
+        ("deepseek-v4-flash", {"mixing": 142.0, "indexing": 0.0}, -43 * 2 * 140),
+    ],
+)
+def test_engines_join_small_kernels_or_have_more(name: str, asked: dict[str, float], fewer: int) -> None:
+    """Of 14 kernels around an indexer three are left in each of 61 layers; each block's streams are mixed by two."""
+    model, step = on_rank(name), Segment(1, 1, 999, 1)
+    kernels = [
+        sum(item.times * item.operation.launches for item in of_kind(forward(found, step), Pointwise))
+        for found in (model, model.with_kernels(**asked))
+    ]
+    assert kernels[0] - kernels[1] == pytest.approx(fewer)
 
 
 def test_tensor_ranks_divide_the_work_and_add_up_twice_a_layer() -> None:

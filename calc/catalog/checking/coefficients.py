@@ -111,6 +111,8 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("join_cycles", "repeat_cycles", "unpack_cycles"), ("", 0, 100)),
     "state_passes": ("", 0, 64),
     "states_held": ("", 1, 8),
+    "indexing_kernels": ("", 0, 50),
+    "stream_kernels": ("", 1, 500),
     "steps_ahead": ("count", 0, 4),
     "held_steps": ("count", 0, 10_000),
     "state_kernels": ("", 0, 128),
