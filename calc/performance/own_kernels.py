@@ -9,6 +9,9 @@ from calc.catalog.records import Same
 from calc.performance.kernel_laws import TILE_HEADS, shared_turns
 from calc.performance.operations import Attention
 
+GATHERED_HEADS = 16  # of a tile of kernels that gather entries, and the most heads that one unit attends to in tiles
+MOST_TILED_HEADS = 32
+
 
 class OwnKernels(NamedTuple):
     """An engine's own kernels; zeros where it takes those of libraries."""
@@ -39,6 +42,7 @@ class OwnKernels(NamedTuple):
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     prompt_heads: float = 0.0  # query heads of prompts that kernels over chosen entries take: fewer are filled up
     step_heads: float = 0.0  # the same of the next tokens
+    gather_cycles: float = 0.0  # of a unit that gathers an entry a prompt's token chose, for a tile of its query heads
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
@@ -102,6 +106,15 @@ def filled(operation: Attention, heads: float) -> Attention:
         return operation
     chosen = operation.chosen
     return operation._replace(heads=max(operation.heads, int(heads)), keys=float(chosen), causal=False, window=chosen)
+
+
+def gathered_s(own: OwnKernels, operation: Attention, unit_clocks: float) -> float:
+    """Return the seconds in which kernels over chosen entries gather these one by one, for each tile of query heads.
+
+    Many heads are attended to by pairs of units, whose tile holds them all.
+    """
+    tiles = ceil(operation.heads / GATHERED_HEADS) if operation.heads <= MOST_TILED_HEADS else 1
+    return own.gather_cycles * operation.pairs * tiles / unit_clocks if operation.chosen else 0.0
 
 
 def walk_s(own: OwnKernels, operation: Attention, *, keys: float, units: float, start_s: float) -> float:

@@ -140,6 +140,7 @@ BOUNDS: dict[str, Bound] = {
     "key_splits": ("", 1, 64),
     "split_products": ("", 0, 64),
     **dict.fromkeys(("prompt_heads", "step_heads"), ("", 0, 256)),
+    "gather_cycles": ("", 0, 1000),
     "processor_read_share": SHARE,
     "processor_rate_share": SHARE,
     "processor_plain_factor": ("", 0.1, 2),
