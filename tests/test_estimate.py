@@ -357,6 +357,14 @@ def test_vllm_takes_kernels_of_triton_on_cdna_unless_it_is_told() -> None:
     assert decoding(plain) == decoding({**plain, "backend": "aiter"})
 
 
+def test_vllm_on_cdna_4_is_that_of_aiter() -> None:
+    """What was measured there is of AITER's kernels: asking for them changes nothing, and for Triton's is refused."""
+    newer = {"accelerator": "mi355x"}
+    assert decoding(newer) == decoding({**newer, "backend": "aiter"})
+    with pytest.raises(ScenarioError, match="can be aiter on Instinct MI355X"):
+        decoding({**newer, "backend": "triton"})
+
+
 def test_vllm_on_amd_came_to_v1_with_0_9_2() -> None:
     """Until then V0 ran there, whose host takes part in each step; on NVIDIA's devices V1 ran since 0.8."""
     versions: list[dict[str, object]] = [

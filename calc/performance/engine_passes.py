@@ -17,7 +17,7 @@ from calc.performance.fabric import joined
 from calc.performance.forward import CONTEXT, EXPERT, PIPELINE, TENSOR
 from calc.performance.host_part import absorbed, device_layers, device_model, worked_on
 from calc.performance.kernels import Kernels, kernels
-from calc.performance.own_kernels import OwnKernels, own_kernels
+from calc.performance.own_kernels import OwnKernels, first_of, own_kernels
 from calc.performance.passes import Passes
 from calc.performance.schedules import Schedule, schedule_of
 
@@ -64,6 +64,10 @@ def passes_of(
     if layout.expert > 1:
         model = model._replace(expert_ranks=expert_ranks(values, demand, layout, accelerator))
     model = absorbed(model, values)
+    classes = kernel_classes(accelerator, setup.backend) if accelerator else ()
+    model = model.with_kernels(
+        mixing=first_of(values, "stream_kernels", classes), indexing=first_of(values, "indexing_kernels", classes)
+    )
     part = worked_on(host, values, demand, placement) if host is not None and placement.on_host else None
     passes = Passes(
         demand, layout, model, found, schedule=schedule, host=part, name=accelerator.id if accelerator else ""

@@ -23,10 +23,17 @@ class ExpertRanks(NamedTuple):
     casts: frozenset[str] = frozenset()  # kernels whose operands are sent in their own format
     balanced: bool = False
     busy: int = 0  # replicas that have a request, where some have none; 0: all
+    reading: int = 0  # replicas that read a prompt in a pass over prompts, where others have none; 0: all
 
     def replicas(self, joined: int) -> int:
         """Return of how many replicas the tokens differ: those without a request all pass the same one along."""
+        if self.reading:
+            return min(self.reading, joined)
         return min(self.busy + 1, joined) if self.busy else joined
+
+    def senders(self, ranks: int, joined: int) -> float:
+        """Return how many of so many ranks have tokens to send."""
+        return ranks * min(self.reading, joined) / joined if self.reading else ranks
 
     def copies(self, active: int, ranks: int) -> float:
         """Return how many copies of a token leave a rank, if its experts are on any of them alike."""

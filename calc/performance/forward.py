@@ -150,14 +150,15 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
         keys = (look.fixed or segment.encoded or segment.encoding) - queries
     if not queries:
         return []
-    keys, window = keys / look.stride, look.window
+    window = look.window
     parts = divided(segment, context)
     if parts > 1:
         whole, queries = queries, queries / parts
         keys += (whole - queries) / (2.0 if look.causal else 1.0)
     elif context > 1:
         keys = (keys + queries) / context - queries
-    entries = keys + queries
+    entries = (keys + queries) / look.stride
+    keys, causal = shared_keys(look, queries, keys)
     if window is not None:
         entries = min(entries, window + queries - 1)
     chooses = look.chosen is not None and look.chosen < entries
@@ -186,7 +187,7 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
             kv_heads=kv_heads,
             key_dim=key,
             value_dim=value,
-            causal=look.causal,
+            causal=causal,
             window=window,
             latent=latent,
             kernel=look.kernel,
@@ -195,6 +196,16 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
         )
     )
     return found
+
+
+def shared_keys(look: Look, queries: float, keys: float) -> tuple[float, bool]:
+    """Return the keys before new tokens, and whether these look at no later ones, where tokens may share an entry.
+
+    Of its own tokens, too, a prompt then looks at entries that are shared: each token at half of those as a mean.
+    """
+    if look.stride == 1:
+        return keys, look.causal
+    return (keys + queries / (2.0 if look.causal else 1.0)) / look.stride - queries, False
 
 
 def messages(model: RankModel, segments: tuple[Segment, ...], tokens: dict[str, float]) -> list[Counted]:
@@ -233,8 +244,9 @@ def exchanged(group: ExpertMatrices, model: RankModel, *, tokens: float, layers:
     there = tokens * group.k * way.sent_bytes(group.kernel, model.element_bytes)
     back = tokens * group.k * model.element_bytes
     if way.gathers:
-        gathered = Collective("All tokens to all experts", ALL_GATHER, ranks * there, ranks, group=EXPERT)
-        summed = Collective("Sum of what experts answer", REDUCE_SCATTER, ranks * back, ranks, group=EXPERT)
+        senders = way.senders(ranks, ranks // model.layout.tensor)
+        gathered = Collective("All tokens to all experts", ALL_GATHER, senders * there, ranks, group=EXPERT)
+        summed = Collective("Sum of what experts answer", REDUCE_SCATTER, senders * back, ranks, group=EXPERT)
         return [Counted(gathered, layers), Counted(summed, layers)]
     name, copies = "Tokens to experts and back", way.copies(group.active, ranks)
     sizes = {there: 2} if there == back else {there: 1, back: 1}

@@ -40,7 +40,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
-from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, walk_s
+from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, gathered_s, walk_s
 from calc.performance.transfers import ways
 
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
@@ -193,7 +193,7 @@ class Kernels(DeviceLaws):
                 pairs = min(pairs + TILE_QUERIES * queries, operation._replace(window=None).pairs)
             # Queries are read and results written in 16 bit.
             moved = 2.0 * queries * operation.heads * (operation.key_dim + operation.value_dim)
-            return prefill_s(
+            seconds = prefill_s(
                 prefill,
                 pairs=pairs,
                 queries=queries,
@@ -202,6 +202,7 @@ class Kernels(DeviceLaws):
                 moved_bytes=operation.cache_bytes + moved,
                 latent=operation.latent,
             )
+            return max(seconds, gathered_s(own, operation, self.unit_clocks)) if own.gather_cycles else seconds
         decode, operation = self._decodes.get(key) or self._decode_law(*key), filled(operation, own.step_heads)
         rows = operation.queries * operation.heads / operation.kv_heads
         padding = TILE_HEADS / rows if rows < TILE_HEADS and not own.heads_alone else 1.0

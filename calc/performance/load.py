@@ -14,7 +14,7 @@ from calc.performance.pass_times import PassTime
 from calc.performance.passes import Passes
 from calc.performance.rank_prompts import RARE, passes_met, ranks_met, steps_apart
 
-Known = dict[tuple[Segment, ...], PassTime]
+Known = dict[tuple[int, tuple[Segment, ...]], PassTime]  # by the replicas that read, and the segments
 ROUNDS = 24  # of halving the range in which the number of decoding sequences lies
 CLOSE = 1e-3
 LINES = 5  # that narrow the range before it is halved
@@ -76,6 +76,8 @@ class Reading(NamedTuple):
     dense: float  # the same while they come
     together: float  # prompts whose chunks share a pass
     gap: float  # steps from one that may carry prompts to the next
+    met: float  # passes with the prompts of any data rank, for each with a rank's own
+    replicas: int  # that read in such a pass, as a mean
     time: PassTime  # of what carries them
     stage_s: float  # that they add at each stage
 
@@ -103,6 +105,7 @@ class State(NamedTuple):
     late_s: float = 0.0  # of the first token's, in which the prompt is at stages that have no more parts
     wave_s: float = 0.0  # of the first token's, behind the prompts that come with it, where decoding waits for all
     front_s: float = 0.0  # of the front end for a step, where that is longer than the device's
+    replicas: int = 1  # that read in a pass over prompts, as a mean
 
     @property
     def first_p50_s(self) -> float:
@@ -143,13 +146,18 @@ def steady_state(passes: Passes, load: Load) -> State:
     return found._replace(first_s=first, waiting_s=waiting, burst_s=burst)
 
 
-def known_time(passes: Passes, known: Known | None, *segments: Segment) -> PassTime:
-    """Return the time of a pass, worked out once where what is known of others is kept."""
+def known_time(passes: Passes, known: Known | None, *segments: Segment, reading: int = 0) -> PassTime:
+    """Return the time of a pass, worked out once where what is known of others is kept.
+
+    `reading`: replicas that read a prompt in it, where others have none; 0: all.
+    """
+    passes = passes.with_reading(reading) if reading else passes
     if known is None:
         return passes.time(*segments)
-    if segments not in known:
-        known[segments] = passes.time(*segments)
-    return known[segments]
+    key = reading, segments
+    if key not in known:
+        known[key] = passes.time(*segments)
+    return known[key]
 
 
 def bursts_s(passes: Passes, load: Load, requests: float, known: Known | None = None) -> float:
@@ -203,7 +211,10 @@ def reading_of(
     together = max(min(together, room / chunk), 1.0)
     before = load.cached_tokens + (prompt - chunk) // 2
     piece = passes.prompt(sequences=together, tokens=max(round(prompt / chunks), 1), before=before)
-    carrying = known_time(passes, known, *((step, piece) if load.mixes else (piece,)))
+    met = ranks_met(load.ranks, dense) if load.mixes else passes_met(load.ranks, dense)
+    replicas = max(round(load.ranks / met), 1)
+    reading = tokens_from(load.ranks, replicas, beside=taken, tokens=together * chunk)
+    carrying = known_time(passes, known, *((step, piece) if load.mixes else (piece,)), reading=reading)
     added = max(carrying.total - step_s, 0.0) if load.mixes else carrying.total
     return Reading(
         chunks=chunks,
@@ -211,9 +222,20 @@ def reading_of(
         dense=dense,
         together=together,
         gap=gap,
+        met=met,
+        replicas=replicas,
         time=carrying,
         stage_s=added / passes.layout.pipeline,
     )
+
+
+def tokens_from(ranks: int, replicas: int, *, beside: int, tokens: float) -> int:
+    """Return how many data ranks, as a mean, a pass's tokens are of, where so few read beside all that decode; 0: all.
+
+    What a rank without a prompt passes along is what it decodes, or nothing: no engine fills it up to the others'
+    prompts (SGLang's DpPaddingMode, SUM_LEN where anyone reads; vLLM's sizes of what is gathered).
+    """
+    return 0 if replicas >= ranks else round((ranks * beside + replicas * tokens) / (beside + tokens))
 
 
 def steps_of(passes: Passes, load: Load) -> float:
@@ -240,17 +262,21 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
     plain = known_time(passes, known, step)
     alone_s, tokens, steps = plain.total, max(output - 1, 1), steps_of(passes, load)
     reading = reading_of(passes, load, decoding, step=step, step_s=alone_s, known=known)
-    chunks, arrivals, dense, together, gap, carrying, read_s = reading
+    chunks, arrivals, _, together, gap, others_met, replicas, carrying, read_s = reading
     # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
     parts = min(float(stages), max(decoding, 1.0)) if load.mixes else 1.0
     waits = max(parts / together, 1.0)
     extra, late = waits * read_s, (stages / parts - 1.0) * waits * read_s
     each = arrivals * chunks / together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
-    others_met = ranks_met(load.ranks, dense) if load.mixes else passes_met(load.ranks, dense)
-    met = (min(each * others_met, 1.0) if load.mixes else each * others_met) * load.meets
-    if load.closed and load.mixes:  # what is read with a request's own prompt is over before its answer begins
-        met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
+    if load.mixes:
+        met = min(each * others_met, 1.0) * load.meets
+        if load.closed:  # what is read with a request's own prompt is over before its answer begins
+            met *= 1.0 - min(together / max(decoding, 1.0), 1.0)
+    else:  # own prompts hold a rank up; while others read theirs it decodes, unless it drafts (SGLang's scheduler)
+        beside = 0.0 if passes.draft else min(alone_s / max(extra, alone_s), 1.0)
+        theirs = each * (others_met - 1.0)
+        met = (each + (theirs if passes.draft else min(theirs, 1.0)) * (1.0 - beside)) * load.meets
     front = decoding * passes.expected * load.stream_s + arrivals * load.between_s  # of the front end, for a step
     between = max(alone_s + met * extra, front)
     service = chunks * (alone_s + extra if load.mixes else extra)
@@ -273,6 +299,7 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
         front_s=front if front > alone_s + met * extra else 0.0,
         service_s=service,
         late_s=late,
+        replicas=replicas,
         step_waits=step_waits,
         step_s=token_s,
         spread_s=extra * sqrt(max(busy * (1.0 - busy), 0.0) / (tokens * passes.expected)),

@@ -1,13 +1,16 @@
 """What an engine's kernels have to themselves, against those that the laws were measured with."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, inf
 from typing import NamedTuple
 
 from calc.catalog.records import Same
 from calc.performance.kernel_laws import TILE_HEADS, shared_turns
 from calc.performance.operations import Attention
+
+GATHERED_HEADS = 16  # of a tile of kernels that gather entries, and the most heads that one unit attends to in tiles
+MOST_TILED_HEADS = 32
 
 
 class OwnKernels(NamedTuple):
@@ -39,6 +42,7 @@ class OwnKernels(NamedTuple):
     emulated_factor: float = 0.0  # times that arithmetic takes longer on a device without circuits for their format
     prompt_heads: float = 0.0  # query heads of prompts that kernels over chosen entries take: fewer are filled up
     step_heads: float = 0.0  # the same of the next tokens
+    gather_cycles: float = 0.0  # of a unit that gathers an entry a prompt's token chose, for a tile of its query heads
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
@@ -71,12 +75,7 @@ def known_kernels(
     """Return the kernels of coefficients that were asked for before."""
     values = same.values
 
-    def of(name: str) -> float:
-        for key in named(name, classes):
-            if key in values:
-                return values[key]
-        return 0.0
-
+    of = partial(first_of, values, classes=classes)
     numbers = {name: of(name) for name in OwnKernels._fields[1:-4]}
     walk, splits = (of(f"{name}_{attention}") for name in ("key_walk_s", "key_splits"))
     most = inf
@@ -85,6 +84,11 @@ def known_kernels(
         most = max(of(f"{name}_{ranks}") or of(name) for name in names)
     fuses = bool(values["fuses_casts"])
     return OwnKernels(fuses, **numbers, sum_bytes=most, triton=triton, key_walk_s=walk, key_splits=splits)
+
+
+def first_of(values: Mapping[str, float], name: str, classes: tuple[str, ...]) -> float:
+    """Return a coefficient for the narrowest of some classes of devices that has it, or the plain one; 0 without."""
+    return next((values[key] for key in named(name, classes) if key in values), 0.0)
 
 
 @lru_cache(maxsize=4096)  # each pass asks for those of all kernels
@@ -102,6 +106,15 @@ def filled(operation: Attention, heads: float) -> Attention:
         return operation
     chosen = operation.chosen
     return operation._replace(heads=max(operation.heads, int(heads)), keys=float(chosen), causal=False, window=chosen)
+
+
+def gathered_s(own: OwnKernels, operation: Attention, unit_clocks: float) -> float:
+    """Return the seconds in which kernels over chosen entries gather these one by one, for each tile of query heads.
+
+    Many heads are attended to by pairs of units, whose tile holds them all.
+    """
+    tiles = ceil(operation.heads / GATHERED_HEADS) if operation.heads <= MOST_TILED_HEADS else 1
+    return own.gather_cycles * operation.pairs * tiles / unit_clocks if operation.chosen else 0.0
 
 
 def walk_s(own: OwnKernels, operation: Attention, *, keys: float, units: float, start_s: float) -> float:

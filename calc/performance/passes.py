@@ -57,6 +57,11 @@ class Passes(NamedTuple):
         """Return the passes where so few replicas that share experts have a request."""
         return self._replace(model=self.model._replace(expert_ranks=self.model.expert_ranks._replace(busy=replicas)))
 
+    def with_reading(self, replicas: int) -> "Passes":
+        """Return the passes over prompts that so few replicas which share experts have, where the others have none."""
+        ranks = self.model.expert_ranks._replace(reading=replicas)
+        return self._replace(model=self.model._replace(expert_ranks=ranks))
+
     def is_step(self, segment: Segment) -> bool:
         """Return whether a segment is decoding."""
         return segment.queries == self.queries and not segment.encoding

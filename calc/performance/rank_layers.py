@@ -16,6 +16,7 @@ from calc.performance.rank_matrices import DECODER, ENCODED, ENCODER, Stored, is
 # Kernels of an indexer beside its products and scores, as SGLang's nsa_indexer.py has them: a norm and a rotation, two
 # of Hadamard's, two casts, the heads' weights, a cache's new entry, and the choice.
 INDEXING = 9
+MIXING = 2.0  # kernels that mix residual streams before and behind a block, beside their product (DeepSeek's TileLang)
 PUT_TOGETHER = 2  # kernels that join queries and keys of latent attention, one of two parts each
 INDEXED_IN = "fp8"  # scores of an indexer that chooses single entries (DeepSeek-V3.2, arXiv:2512.02556)
 STATE_FLOPS = 6.0  # for each element of a state and token: forgetting, adding and reading, two operations each
@@ -61,6 +62,8 @@ class Pointwork(NamedTuple):
     token_bytes: float
     fixed_bytes: float  # parameters read
     kernels: float
+    mixes: int = 0  # blocks around which residual streams are mixed
+    indexing: float = 0.0  # of the kernels, those before an indexer's scores that an engine may join
 
 
 def looks_of(
@@ -155,14 +158,17 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
     norms = [tensor for tensor in weights if tensor.name.removesuffix(".weight") not in batched]
     within = [tensor for tensor in norms if tensor.name.startswith("self_attn.")]
     apart = max(sum(tensor.shape == (hidden,) for tensor in norms if tensor not in within) - blocks, 0)
-    elements, kernels = (4.0 * blocks + 2.0 * apart) * hidden, float(blocks + apart)
+    elements, kernels, indexing = (4.0 * blocks + 2.0 * apart) * hidden, float(blocks + apart), 0.0
     if isinstance(kind.attention, Attention):
         attention = kind.attention
         heads = local_heads(attention.heads, layout.tensor) + 2 * local_heads(attention.kv_heads, layout.tensor)
         passes = 2 if within else 1
-        elements, kernels = elements + 2.0 * passes * heads * attention.head_dim, kernels + 1 + passes
-        kernels += PUT_TOGETHER if attention.latent else 0
-    kernels += INDEXING if any("indexer" in cache.label for cache in kind.caches) else 0
+        elements, around = elements + 2.0 * passes * heads * attention.head_dim, 1.0 + passes
+        around += PUT_TOGETHER if attention.latent else 0
+        if any("indexer" in cache.label for cache in kind.caches):
+            around += INDEXING
+            indexing = around if attention.latent else 0.0
+        kernels += around
     if kind.mlp_width:
         elements += (3.0 if kind.mlp_gated else 2.0) * kind.mlp_width / layout.tensor
         kernels += 1
@@ -172,7 +178,9 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
     for tensor in kind.tensors:
         if tensor.name.endswith(RUNNING_MEAN):
             elements, kernels = elements + 4.0 * tensor.places * tensor.elements, kernels + 2
-    return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels=kernels)
+    mixes = sum(tensor.name.endswith("_hc.scale") and tensor.shape == (3,) for tensor in kind.tensors)
+    kernels += MIXING * mixes
+    return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels, mixes, indexing)
 
 
 class Reduction(NamedTuple):

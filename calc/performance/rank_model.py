@@ -14,6 +14,7 @@ from calc.memory.budget import Layout
 from calc.memory.weights import sixteen_bit
 from calc.performance.expert_ranks import ExpertRanks
 from calc.performance.rank_layers import (
+    MIXING,
     Look,
     Pointwork,
     Reduction,
@@ -56,6 +57,17 @@ class RankModel(NamedTuple):
             return self
         looks = zip(self.looks, absorbs, strict=True)
         return self._replace(looks=tuple((look._replace(absorbs=way), count) for (look, count), way in looks))
+
+    def with_kernels(self, *, mixing: float, indexing: float) -> "RankModel":
+        """Return the model for an engine with so many kernels that mix residual streams around a block, and that
+        norm, turn and store what latent attention with an indexer looks at; 0: as usual.
+        """
+        pointwork = []
+        for work, count in self.pointwork:
+            kernels = work.kernels + ((mixing - MIXING) * work.mixes if mixing else 0.0)
+            kernels += min(indexing - work.indexing, 0.0) if indexing else 0.0
+            pointwork.append((work._replace(kernels=kernels), count))
+        return self._replace(pointwork=tuple(pointwork))
 
     @property
     def has_head(self) -> bool:

@@ -29,8 +29,10 @@ class StepTimes:
         mixes: bool,
         held_up_s: Callable[[int], float] | None = None,
         gap: Callable[[int], int] | None = None,
+        replicas: int = 0,
     ) -> None:
         self.passes, self.mixes = passes, mixes
+        self.reading = passes.with_reading(replicas) if replicas else passes  # of prompts, where other ranks have none
         self.held_up_s = held_up_s  # of a step that decodes so many, by prompts on ranks that step together with it
         self.gap = gap  # steps of so many from one that may carry prompts to the next, where they wait for other ranks'
         self.context = float(prompt_tokens + output_tokens // 2)  # about which steps are linear in their context
@@ -124,16 +126,16 @@ class StepTimes:
                 step = self.passes.step(sequences=sequences, context=context)
                 if sequences not in self.steps:
                     self.steps[sequences] = self.step_s(sequences, context)
-                extra = self.passes.time(step, piece).total - self.steps[sequences]
+                extra = self.reading.time(step, piece).total - self.steps[sequences]
             else:
-                extra = self.passes.time(piece).total
+                extra = self.reading.time(piece).total
             self.cells[key] = max(extra, 0.0)
         return self.cells[key]
 
     def slope(self, tokens: int) -> float:
         """Return the seconds that a prompt takes longer for each token that all its tokens look back at."""
         if tokens not in self.slopes:
-            far = self.passes.time(self.passes.prompt(sequences=1, tokens=tokens, before=round(self.before))).total
+            far = self.reading.time(self.passes.prompt(sequences=1, tokens=tokens, before=round(self.before))).total
             self.slopes[tokens] = max(far - self.cell(0, tokens), 0.0) / round(self.before)
         return self.slopes[tokens]
 

@@ -27,7 +27,7 @@ def serve(serving: Serving, demand: Demand, layout: Layout, *, most: bool, count
     No more than the engine is set up for; of requests in a server those that it works on at a time. Unless it is to be
     `counted`, how many fit is looked for only where it decides how many there are.
     """
-    slots = serving.most_running * layout.data
+    slots = serving.running(demand, layout) * layout.data
     if serving.concurrency is not None:
         demand = demand._replace(sequences=min(serving.concurrency, slots))
     if not serving.bounded and most:

@@ -74,6 +74,11 @@ class Serving(PlacedStages):
             return default_sequences(self.engine, self.accelerator)
         return self.slots or round(self.engine.values.get("slots", MOST_SEQUENCES))
 
+    def running(self, demand: Demand, layout: Layout) -> int:
+        """The same for a demand: of some families an engine lets in another number, which data ranks divide."""
+        own = None if self.slots else self.engine.family_slots.get(demand.architecture.family)
+        return max(own // layout.data, 1) if own else self.most_running
+
     @property
     def piece_tokens(self) -> int | None:
         """Tokens of a prompt that pass at once, None where whole prompts do."""

@@ -91,7 +91,7 @@ def load_of(served: Served, question: Question, concurrency: int, schedule: Sche
     Without a schedule no prompts are read beside decoding.
     """
     layout, values = served.layout, served.serving.engine.values
-    slots = float(served.serving.most_running)
+    slots = float(served.serving.running(served.demand, layout))
     spread = LENGTH_SPREAD if served.serving.length_spread is None else served.serving.length_spread
     if served.most and served.most / layout.data < slots:
         slots = min(slots, held_at_once(served, question.output_tokens, spread))

@@ -68,7 +68,8 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
     found = prefix.found(prompt)
     demand = question.demand._replace(prompt_tokens=prompt - found)
     question = question._replace(demand=demand, output_tokens=output, cached_tokens=cached_tokens + found)
-    slots, replicas = max(int(min(served.serving.most_running, state_slots(served))), 1), served.layout.data
+    running, replicas = served.serving.running(served.demand, served.layout), served.layout.data
+    slots = max(int(min(running, state_slots(served))), 1)
     load = load_of(served, question, slots * replicas, passes.schedule)
     passes = busy_passes(passes, load, traffic.arrivals.at_a_time or slots * replicas, replicas)
     bounded = served.most and served.runtime.fits  # what does not fit is timed as if it did, here as elsewhere
@@ -96,6 +97,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         most_tokens=question.batched_tokens or prompt,
         mixes=load.mixes,
         held_up_s=held_up_by_ranks(passes, load, saturated.running, traffic.arrivals),
+        replicas=replicas_reading(load, saturated, traffic.arrivals),
         gap=(lambda count: ceil(load.gap(count * passes.expected / output, count))) if load.held_steps else None,
     )
     return Site(
@@ -141,6 +143,13 @@ def held_up_by_ranks(passes: Passes, load: Load, most: float, arrivals: Arrivals
         return state(passes, load, running).step_s - state(passes, alone, running).step_s
 
     return held_up_s
+
+
+def replicas_reading(load: Load, saturated: State, arrivals: Arrivals) -> int:
+    """Return how many of the data ranks read in a pass over prompts; 0: all, as of what comes all at once."""
+    if load.ranks == 1 or not arrivals.at_a_time or saturated.replicas >= load.ranks:
+        return 0
+    return saturated.replicas
 
 
 def run_of(site: Site, traffic: Traffic, *, count: int, factors: tuple[float, float] = (1.0, 1.0)) -> Found:

@@ -28,6 +28,7 @@ WAITING = "the client read tokens that had been waiting"
 # SGLang's kernels with pages of many tokens have hybrids share no beginnings, and steps are launched ahead.
 OTHERS = (
     (re.compile(WAITING), "the client that measured was slower than the server"),
+    (re.compile(r"--enable-prefill-delayer"), "prompts wait for other ranks' by a flag that a scenario has not"),
     (re.compile(r"--speculative"), "tokens are drafted, and how many are accepted is not stated"),
     (re.compile(r"beginnings are not shared"), "beginnings are not shared by a flag that a scenario has not"),
 )
@@ -61,7 +62,8 @@ def launched(row: Row, devices: int) -> dict[str, object]:
                 continue  # SGLang's -1: prompts are not cut
             found[field] = max(value // shared, 1) if isinstance(value, int) else value
     if replicas > 1:
-        found["parallelism"] = {"data": devices, "expert": devices}
+        tensor = max(devices // replicas, 1)  # SGLang's --tp counts all devices, vLLM's those of a replica
+        found["parallelism"] = {"data": replicas, "expert": devices} | ({"tensor": tensor} if tensor > 1 else {})
     elif EXPERTS.search(command) and devices > 1:
         found["parallelism"] = {"tensor": devices, "expert": devices}
     found |= {field: value for pattern, field, value in SWITCHES if pattern.search(command)}

@@ -19,7 +19,7 @@ Sums = dict[tuple[type, str], list[float]]
 class SummedPasses:
     """The passes of a demand on a device, under whatever schedule is tried; none that draft or need a processor."""
 
-    queries, expected = 1, 1.0
+    queries, expected, draft = 1, 1.0, None
 
     @staticmethod
     def serve(passes: Passes) -> bool:
@@ -40,11 +40,19 @@ class SummedPasses:
         self.output_names = passes.model.output_names if passes.layout.pipeline > 1 else set()
         self.known: dict[tuple[object, ...], tuple[Sums, Sums, float, float]] = {}
         self.found: dict[tuple[type, str], Factors] = {}
+        self.reading: dict[int, SummedPasses] = {}
 
     def under(self, schedule: Schedule) -> "SummedPasses":
         """Return the passes under a schedule."""
         self.schedule, self.found = schedule, {}
         return self
+
+    def with_reading(self, replicas: int) -> "SummedPasses":
+        """Return the passes over prompts that so few replicas have, under the same schedule."""
+        if replicas not in self.reading:
+            self.reading[replicas] = SummedPasses(self.passes.with_reading(replicas))
+        found = self.reading[replicas]
+        return found if found.schedule is self.schedule else found.under(self.schedule)
 
     def time(self, *segments: Segment) -> PassTime:
         """Return the seconds of a pass as `Passes.time` does, without the list of its parts."""

@@ -14,7 +14,7 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.weights import stage_weights_bytes
 from calc.performance.forward import Segment, forward
-from calc.performance.operations import Attention, Collective, Counted, Experts, Product, Recurrence
+from calc.performance.operations import Attention, Collective, Counted, Experts, Pointwise, Product, Recurrence
 from calc.performance.rank_matrices import NOT_PASSED
 from calc.performance.rank_model import RankModel, rank_model
 from calc.performance.totals import total_bytes, total_flops, total_sent, weights_read
@@ -176,6 +176,39 @@ def test_expert_ranks_share_the_tokens_of_data_ranks() -> None:
     assert 16 * experts.flops == of_kind(alone, Experts)[0].operation.flops
 
 
+def test_experts_have_the_tokens_of_those_ranks_that_read() -> None:
+    """Of 16 data ranks two read: their experts have two ranks' tokens, and what is gathered of all is an eighth."""
+    model = on_rank("deepseek-v3", "fp8", Layout(data=16, expert=16))
+    model = model._replace(expert_ranks=model.expert_ranks._replace(gathers=True))
+    few = model._replace(expert_ranks=model.expert_ranks._replace(reading=2))
+    passed = Segment(1, 4096, 0, 1)
+    all_of_them, some = (forward(found, passed) for found in (model, few))
+    tokens = [of_kind(found, Experts)[0].operation.tokens for found in (all_of_them, some)]
+    assert tokens == [16 * 4096, 2 * 4096]
+    sent = [of_kind(found, Collective)[0].operation.message_bytes for found in (all_of_them, some)]
+    assert sent[1] == sent[0] / 8
+    assert total_flops(some) < total_flops(all_of_them)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "fewer"),
+    [
+        ("deepseek-v3.2", {"mixing": 142.0, "indexing": 0.0}, 0),
+        ("deepseek-v3.2", {"mixing": 0.0, "indexing": 3.0}, 61 * 11),
+        ("deepseek-v3", {"mixing": 0.0, "indexing": 3.0}, 0),
+        ("deepseek-v4-flash", {"mixing": 142.0, "indexing": 0.0}, -43 * 2 * 140),
+    ],
+)
+def test_engines_join_small_kernels_or_have_more(name: str, asked: dict[str, float], fewer: int) -> None:
+    """Of 14 kernels around an indexer three are left in each of 61 layers; each block's streams are mixed by two."""
+    model, step = on_rank(name), Segment(1, 1, 999, 1)
+    kernels = [
+        sum(item.times * item.operation.launches for item in of_kind(forward(found, step), Pointwise))
+        for found in (model, model.with_kernels(**asked))
+    ]
+    assert kernels[0] - kernels[1] == pytest.approx(fewer)
+
+
 def test_tensor_ranks_divide_the_work_and_add_up_twice_a_layer() -> None:
     """Llama 3.1 8B on four ranks: a fourth of the operations, 64 sums of a token's 4,096 elements."""
     one, four = (forward(on_rank("llama-3.1-8b", layout=Layout(tensor=n)), Segment(8, 1, 999, 1)) for n in (1, 4))
@@ -240,6 +273,16 @@ def test_windows_bound_what_is_looked_at_and_read() -> None:
     assert sum(item.times * item.operation.cache_bytes for item in layers) == (29 * 1024 + 5 * 4096) * 4 * 512 * 2
     prompt = of_kind(forward(on_rank("gemma-3-4b"), Segment(1, 4096, 0, 1)), Attention)
     assert {item.operation.pairs for item in prompt} == {1024 * 1025 / 2 + 3072 * 1024, 4096 * 4097 / 2}
+
+
+def test_a_prompt_looks_at_entries_that_its_own_tokens_share() -> None:
+    """DeepSeek V4 Flash, of 128 tokens an entry: half of a prompt's own entries as a mean, and those before it."""
+    model = on_rank("deepseek-v4-flash")
+    whole, later = (of_kind(forward(model, Segment(1, 8192, keys, 1)), Attention) for keys in (0, 8192))
+    assert 8192 * 8192 / 2 / 128 in {item.operation.pairs for item in whole}
+    assert 8192 * (8192 + 8192 / 2) / 128 in {item.operation.pairs for item in later}
+    step = of_kind(forward(model, Segment(1, 1, 8191, 1)), Attention)
+    assert 8192 / 128 - 1 < min(item.operation.pairs for item in step) <= 8192 / 128
 
 
 def test_hybrids_read_and_write_a_state_of_fixed_size() -> None:

@@ -322,6 +322,17 @@ def test_chosen_entries_and_heads_that_are_filled_up(queries: float, kind: str, 
     assert found.seconds(plain) == pytest.approx(device(known).seconds(plain._replace(chosen=2048)))
 
 
+@pytest.mark.parametrize(("heads", "tiles"), [(8, 1), (16, 1), (17, 2), (32, 2), (128, 1)])
+def test_chosen_entries_that_are_gathered_one_by_one(heads: int, tiles: int) -> None:
+    """A prompt's, by units that hold sixteen query heads, or by two of them many; else none are gathered."""
+    found = Kernels(CARD, own=OwnKernels(gather_cycles=1e12))
+    found.take(law("latent-prefill", "bf16", setup_keys=0.0, setup_width=0.0, last_wave=0.0))
+    plain = ATTENTION._replace(queries=100.0, keys=3000.0, latent=True, kv_heads=1, heads=heads, window=2048)
+    entries = plain.sequences * 100 * 2048
+    assert found.seconds(plain._replace(chosen=2048)) == pytest.approx(1e12 * entries * tiles / found.unit_clocks)
+    assert found.seconds(plain) < 0.1 * found.seconds(plain._replace(chosen=2048))
+
+
 @pytest.mark.parametrize(("window", "keys"), [(None, 1024), (100, 100), (5000, 1024)])
 def test_keys_that_are_walked(window: int | None, keys: int) -> None:
     """A window's, or up to 1,024 that kernels take side by side."""

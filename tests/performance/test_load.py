@@ -179,6 +179,16 @@ def test_ranks_that_wait_for_each_other_s_prompts_decode_faster() -> None:
     assert held.first_s - held.service_s - held.queueing_s == pytest.approx(held.step_waits * held.step_s)
 
 
+@pytest.mark.parametrize("running", [2.0, 32.0, 512.0])
+def test_a_rank_decodes_while_others_read(running: float) -> None:
+    """Each step of its own is as long as one pass of theirs at most, however many of them read."""
+    load = Load(running, running, 1024, 256, 0, 8192, 0.0, 8, mixes=False)
+    found, alone = (state(passes("sglang"), load._replace(ranks=ranks), running) for ranks in (8, 1))
+    longer = found.step_s - alone.step_s
+    assert 0.0 < longer <= found.extra_s - found.decoding.total + 1e-9
+    assert 1 <= found.replicas <= 8
+
+
 @pytest.mark.parametrize("mixes", [False, True])
 def test_answers_of_one_length_end_together(mixes: bool) -> None:
     """Prompts that follow them share a step, as far as the step has room; those of chats come one by one."""

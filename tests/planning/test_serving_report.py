@@ -192,6 +192,20 @@ def test_tokens_of_a_pool() -> None:
 SERVED: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "vllm", "prompt_tokens": 1024, "output_tokens": 128}
 
 
+def test_sglang_lets_in_fewer_of_deepseek_v4() -> None:
+    """256 in all, which data ranks divide, unless it is set up for another number (apply_deepseek_v4_defaults)."""
+    asked: dict[str, Any] = {
+        "model": "deepseek-v4-flash",
+        "engine": "sglang",
+        "accelerator": "b200-sxm-180gb",
+        "parallelism": {"data": 4, "expert": 4},
+        "concurrency": 1024,
+    }
+    usual: Any = estimate(asked)["memory"]["sequences"]
+    more: Any = estimate({**asked, "sequence_slots": 128})["memory"]["sequences"]
+    assert (usual, more) == (256, 512)
+
+
 @pytest.mark.parametrize(("ranks", "slots", "held"), [(1, 8, 8), (2, 8, 16), (1, 64, 40)])
 def test_requests_in_a_server_hold_the_slots_that_they_have(ranks: int, slots: int, held: int) -> None:
     """Of 40 requests each replica works on as many as it has slots for, with a device and without."""

@@ -202,6 +202,10 @@ def test_a_launch_command_is_read() -> None:
         "graphs": False,
         "kv_cache": "fp8",
     }
+    pairs = launched({"notes": "args: --tensor-parallel-size 2 --data-parallel-size 4"}, 8)
+    assert pairs == {"parallelism": {"data": 4, "tensor": 2, "expert": 8}}
+    with pytest.raises(SkipError, match="other ranks'"):
+        launched({"notes": "args: sglang --dp 8 --enable-dp-attention --enable-prefill-delayer"}, 8)
     served = launched({"notes": "args: trtllm-serve x --ep_size 4"}, 4)
     assert served == {"parallelism": {"tensor": 4, "expert": 4}, "graphs": 32}  # it pads no batch by itself
     with pytest.raises(SkipError, match="drafted"):

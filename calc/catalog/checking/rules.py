@@ -148,6 +148,7 @@ ENGINE_RULES: Rules = {
     "backends?": (dict,),
     "window_pools?": (list,),
     "compressed_pages?": (list,),
+    "family_slots?": (dict,),
     "library_experts?": (dict,),
     "triton_attention?": (dict,),
     "stepwise_choice?": (dict,),

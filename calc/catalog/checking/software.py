@@ -89,9 +89,7 @@ def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None
     check_backends(check, where, entry.get("backends", {}), tables)
     check_library(check, where, entry.get("library_experts", {}))
     check_changes(check, where, entry, tables)
-    for family, version in entry.get("second_runner", {}).items():  # type: ignore[attr-defined]
-        if not version_numbers(str(version)):
-            check.problem(f"{where}.second_runner.{family}", "must be a version")
+    check_families(check, where, entry)
     if entry.get("drafters") and "drafts_apart" not in coefficients:
         check.problem(f"{where}.coefficients.drafts_apart", "is missing: the engine has drafters")
     for name, item in coefficients.items():
@@ -162,6 +160,16 @@ def check_towers(check: Check, where: str, towers: object, tables: Tables) -> No
             check.number(f"{place}.{field}", budget.get(field, 1), 1, 2**20)
         if budget.get("video_tokens", 0) % budget.get("pair_tokens", 1):
             check.problem(f"{place}.video_tokens", "must be whole pairs of frames (pair_tokens)")
+
+
+def check_families(check: Check, where: str, entry: Entry) -> None:
+    """Check what an engine does with single families of models."""
+    for family, version in entry.get("second_runner", {}).items():  # type: ignore[attr-defined]
+        if not version_numbers(str(version)):
+            check.problem(f"{where}.second_runner.{family}", "must be a version")
+    for family, slots in entry.get("family_slots", {}).items():  # type: ignore[attr-defined]
+        if not isinstance(slots, int) or slots < 1:
+            check.problem(f"{where}.family_slots.{family}", "must be a whole number above 0")
 
 
 def check_backends(check: Check, where: str, backends: object, tables: Tables) -> None:

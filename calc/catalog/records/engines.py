@@ -144,6 +144,7 @@ class Engine(NamedTuple):
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
     window_pools: tuple[str, ...] = ()  # families of which layers with a window have a pool of their own
     compressed_pages: tuple[str, ...] = ()  # families of which entries, windows and states share blocks of the cache
+    family_slots: Mapping[str, int] = {}  # by family, sequences that all data ranks work on, where it is another number
     second_runner: Mapping[str, str] = {}  # by family, or for all that are dense, the version that first ran it anew
     library_experts: Mapping[str, list[str]] = {}  # by family, kernels of routed experts that it takes from a library
     triton_attention: Mapping[str, list[str]] = {}  # by family, the classes of devices on which Triton's kernels attend
