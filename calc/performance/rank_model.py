@@ -62,6 +62,8 @@ class RankModel(NamedTuple):
         """Return the model for an engine with so many kernels that mix residual streams around a block, and that
         norm, turn and store what latent attention with an indexer looks at; 0: as usual.
         """
+        if not (mixing or indexing):
+            return self
         pointwork = []
         for work, count in self.pointwork:
             kernels = work.kernels + ((mixing - MIXING) * work.mixes if mixing else 0.0)
