@@ -141,9 +141,8 @@ def mlp_tensors(
 def mixture(
     hidden: int,
     width: int,
+    counts: tuple[int, int],
     *,
-    experts: int,
-    active: int,
     shared_width: int = 0,
     shared_gate: bool = False,
     gated: bool = True,
@@ -155,10 +154,12 @@ def mixture(
 ) -> FeedForward:
     """Return a router with its experts, and with an MLP that every token passes too where `shared_width` is given.
 
-    `expert_hidden` is what the experts read and write where it is not the hidden size.
+    `counts`: experts, and those of them that a token uses. `expert_hidden` is what the experts read and write where it
+    is not the hidden size.
 
     Source: sparsely-gated mixtures (arXiv:1701.06538); shared experts (DeepSeekMoE, arXiv:2401.06066).
     """
+    experts, active = counts
     tensors = linear("mlp.router", "router", experts, hidden, bias=router_bias)
     tensors += mlp_tensors(
         "mlp.experts", "expert", expert_hidden or hidden, width, gated=gated, bias=bias, copies=experts, active=active

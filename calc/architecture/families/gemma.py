@@ -254,7 +254,7 @@ def gemma4_feed(config: Config, width: int) -> FeedForward:
         return plain
     experts, active = expert_counts(config, "num_experts", chosen="top_k_experts")
     inner = config.integer("moe_intermediate_size")
-    mixed = mixture(hidden, inner, experts=experts, active=active)
+    mixed = mixture(hidden, inner, (experts, active))
     extra: Tensors = (Tensor("mlp.router.scale", "router", (hidden,)),)
     extra += (Tensor("mlp.router.per_expert_scale", "router", (experts,)),)
     names = ("post_feedforward_layernorm_1", "post_feedforward_layernorm_2", "pre_feedforward_layernorm_2")

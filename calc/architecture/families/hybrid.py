@@ -50,7 +50,7 @@ def jamba(config: Config) -> Architecture:
     attention = softmax_attention(hidden, Attention(*heads_of(config, hidden), rotary=False))
     recurrent = named_mamba(config, hidden, inner_norms=True)
     experts, active = expert_counts(config, "num_experts")
-    feeds = {DENSE: dense(hidden, width), SPARSE: mixture(hidden, width, experts=experts, active=active)}
+    feeds = {DENSE: dense(hidden, width), SPARSE: mixture(hidden, width, (experts, active))}
     period, offset = config.integer("attn_layer_period"), config.integer("attn_layer_offset", least=0)
     step, start = config.integer("expert_layer_period"), config.integer("expert_layer_offset", least=0)
     types = [FULL if i % period == offset else LINEAR for i in range(config.layers())]
@@ -130,9 +130,9 @@ def granitemoehybrid(config: Config) -> Architecture:
     types = mixers_of(config, [LINEAR] * config.layers(), (FULL, LINEAR))
     recurrent = named_mamba2(config) if LINEAR in types else Mixer()
     if config.integer("num_local_experts", default=8, least=0):
-        experts, active = expert_counts(config.completed({"num_local_experts": 8}), "num_local_experts")
         width = config.integer("intermediate_size")
-        feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+        counts = expert_counts(config.completed({"num_local_experts": 8}), "num_local_experts")
+        feed = mixture(hidden, width, counts, shared_width=shared)
     else:
         feed = dense(hidden, shared)
     return decoder(
@@ -230,14 +230,12 @@ def nemotron_experts(config: Config) -> FeedForward:
     """Return Nemotron H's plain experts beside a wider shared one; in Nemotron 3 they work in a smaller space."""
     hidden, width = config.hidden(), config.integer("moe_intermediate_size")
     bias = config.flag("mlp_bias", default=False)
-    experts, active = expert_counts(config, "n_routed_experts")
     small = config.integer("moe_latent_size", default=hidden)
     shared = config.integer("moe_shared_expert_intermediate_size")
     feed = mixture(
         hidden,
         width,
-        experts=experts,
-        active=active,
+        expert_counts(config, "n_routed_experts"),
         shared_width=shared,
         gated=False,
         shared_bias=bias,

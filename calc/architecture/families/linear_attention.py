@@ -72,12 +72,10 @@ def qwen3_next(config: Config) -> Architecture:
     def feed(kind: str) -> FeedForward:
         if kind == DENSE:
             return dense(hidden, config.integer("intermediate_size"))
-        experts, active = expert_counts(config, "num_experts")
         return mixture(
             hidden,
             config.integer("moe_intermediate_size"),
-            experts=experts,
-            active=active,
+            expert_counts(config, "num_experts"),
             shared_width=config.integer("shared_expert_intermediate_size"),
             shared_gate=True,
         )
@@ -202,8 +200,7 @@ def minimax(config: Config) -> Architecture:
     if kinds is not None and len(kinds) != layers:
         raise config.error("attn_type_list", f"must have one item for each of the {layers} layers")
     types = [FULL if full else LINEAR for full in kinds or [(i + 1) % 2 for i in range(layers)]]
-    experts, active = expert_counts(config, "num_local_experts")
-    feed = mixture(hidden, config.integer("intermediate_size"), experts=experts, active=active)
+    feed = mixture(hidden, config.integer("intermediate_size"), expert_counts(config, "num_local_experts"))
     return decoder(
         config,
         mixers=mixers_of(config, types, (FULL, LINEAR)),

@@ -118,7 +118,6 @@ def kolibri1(config: Config) -> Architecture:
     One layer in five sees everything and has no positions.
     """
     before, after = LLAMA_NORMS
-    experts, active = expert_counts(config, "num_experts", "num_local_experts")
     width, shared = config.integer("moe_intermediate_size"), config.integer("shared_expert_intermediate_size")
     return llama_like(
         config,
@@ -127,5 +126,7 @@ def kolibri1(config: Config) -> Architecture:
         layer_norms=(before, "post_self_attn_layernorm", after, "post_mlp_layernorm"),
         style=Style(place=AROUND),
         pattern=every(config, lambda layer: (layer + 1) % 5 != 0),
-        experts=mixture(config.hidden(), width, experts=experts, active=active, shared_width=shared),
+        experts=mixture(
+            config.hidden(), width, expert_counts(config, "num_experts", "num_local_experts"), shared_width=shared
+        ),
     )

@@ -30,7 +30,7 @@ def ernie4_5_vl_moe_text(config: Config) -> Architecture:
         raise config.error("moe_intermediate_size", "must be two widths, of the experts of text and of those of images")
     of_text = config.replaced({"moe_intermediate_size": widths[0]})
     experts, active = expert_counts(of_text, "moe_num_experts")
-    beside = mixture(hidden, widths[1], experts=experts, active=active).tensors
+    beside = mixture(hidden, widths[1], (experts, active)).tensors
     beside += (Tensor("mlp.router.e_score_correction_bias", "router", (1, experts)),)
     blocks = {"expert": OF_IMAGES}
     beside = tuple(

@@ -123,9 +123,8 @@ def exaone_moe(config: Config) -> Architecture:
 def hunyuan_v1_moe(config: Config) -> Architecture:
     """Hunyuan A13B: experts as wide as the MLP, beside a shared one, and norms on each query and key head."""
     width = config.integer("intermediate_size")
-    experts, active = expert_counts(config, "num_experts", chosen="moe_topk")
     bias = config.flag("attention_bias", default=False)
-    feed = mixture(config.hidden(), width, experts=experts, active=active, shared_width=width)
+    feed = mixture(config.hidden(), width, expert_counts(config, "num_experts", chosen="moe_topk"), shared_width=width)
     return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="head", experts=feed)
 
 
@@ -215,7 +214,7 @@ def laguna(config: Config) -> Architecture:
     window = config.integer("sliding_window", default=0, least=0) or None
     experts, active = expert_counts(config, "num_experts")
     width, shared = config.integer("moe_intermediate_size"), config.integer("shared_expert_intermediate_size")
-    feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+    feed = mixture(hidden, width, (experts, active), shared_width=shared)
     correction = Tensor("mlp.router.e_score_correction_bias", "router", (experts,))
     feed = feed._replace(tensors=(*feed.tensors, correction))
     gating, bias = config.values.get("gating", True), config.flag("attention_bias", default=False)
@@ -270,7 +269,7 @@ def step3p5(config: Config) -> Architecture:
     window = config.integer("sliding_window", default=512)
     experts, active = expert_counts(config, "moe_num_experts", "n_routed_experts")
     width, shared = config.integer("moe_intermediate_size"), config.integer("share_expert_dim", "share_expert_dims")
-    feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+    feed = mixture(hidden, width, (experts, active), shared_width=shared)
     correction = Tensor("mlp.router.bias", "router", (experts,))
     feeds = {
         SPARSE: feed._replace(tensors=(*feed.tensors, correction)),
