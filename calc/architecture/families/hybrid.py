@@ -78,9 +78,7 @@ MAMBA2 = {
 def bamba(config: Config) -> Architecture:
     """Bamba: Mamba 2 in most layers, attention in those that the config lists."""
     hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
-    attention = softmax_attention(
-        hidden, Attention(*heads_of(config, hidden), joined=True), qkv_bias=bias, out_bias=bias
-    )
+    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden), joined=True), bias=bias)
     recurrent = named_mamba2(config)
     listed = set(config.integers("attn_layer_indices") or ())
     types = [FULL if i in listed else LINEAR for i in range(config.layers())]
@@ -101,7 +99,7 @@ FALCON_H1 = {**MAMBA2, "vocab_size": 128000, "mamba_d_ssm": 1024}
 def falcon_h1(config: Config) -> Architecture:
     """Falcon H1: attention and Mamba 2 side by side in every layer."""
     hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
-    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden)), qkv_bias=bias, out_bias=bias)
+    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden)), bias=bias)
     heads, inner = config.integer("mamba_n_heads"), config.integer("mamba_d_ssm")
     if inner % heads:
         raise config.error("mamba_n_heads", f"must divide the inner size {inner}, not be {heads}")
@@ -125,7 +123,7 @@ def granitemoehybrid(config: Config) -> Architecture:
     """Granite 4: Mamba 2 in most layers, attention in some; experts with a shared one, or the shared one alone."""
     hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
     heads = Attention(*heads_of(config, hidden), rotary=config.text("position_embedding_type", "") == "rope")
-    attention = softmax_attention(hidden, heads, qkv_bias=bias, out_bias=bias)
+    attention = softmax_attention(hidden, heads, bias=bias)
     shared = config.integer("shared_intermediate_size", default=1024)
     types = mixers_of(config, [LINEAR] * config.layers(), (FULL, LINEAR))
     recurrent = named_mamba2(config) if LINEAR in types else Mixer()

@@ -63,7 +63,7 @@ def qwen3_next(config: Config) -> Architecture:
     attention = Attention(*heads, joined=True, rotary_dim=rotary_dim(config, heads[2]))
     gated = config.flag("attn_output_gate", default=True)
     bias = config.flag("attention_bias", default=False)
-    softmax = softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias, qk_norm="head", gated=gated)
+    softmax = softmax_attention(hidden, attention, bias=bias, qk_norm="head", gated=gated)
     interval = config.integer("full_attention_interval", default=4)
     types = [LINEAR if (i + 1) % interval else FULL for i in range(config.layers())]
     sparse = sparse_steps(config)
@@ -94,9 +94,8 @@ def qwen3_next(config: Config) -> Architecture:
 def olmo_hybrid(config: Config) -> Architecture:
     """OLMo Hybrid: three layers of the gated delta rule, then one of attention in OLMo 2's layout."""
     hidden = config.hidden()
-    bias = config.flag("attention_bias", default=False)
     heads = Attention(*heads_of(config, hidden))
-    attention = softmax_attention(hidden, heads, qkv_bias=bias, out_bias=bias, qk_norm="all")
+    attention = softmax_attention(hidden, heads, bias=config.flag("attention_bias", default=False), qk_norm="all")
     types = [LINEAR if (i + 1) % 4 else FULL for i in range(config.layers())]
     feed = dense(hidden, config.integer("intermediate_size"))
 
@@ -229,7 +228,7 @@ def recurrent_gemma(config: Config) -> Architecture:
     attention = softmax_attention(
         hidden,
         Attention(heads, kv_heads, size, window, joined=True),
-        qkv_bias=config.flag("attention_bias", default=False),
+        bias=config.flag("attention_bias", default=False),
         out_bias=True,
     )
     listed = (

@@ -55,11 +55,9 @@ def mixtral(config: Config) -> Architecture:
 def phimoe(config: Config) -> Architecture:
     """Phi 3.5 MoE: Mixtral's layout with LayerNorms and biases, also on the output matrix."""
     feed = mixture(config.hidden(), config.integer("intermediate_size"), expert_counts(config, "num_local_experts"))
-    bias = config.flag("attention_bias", default=False)
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         experts=feed,
         norm_bias=True,
         style=GPT_STYLE,
@@ -82,7 +80,9 @@ def qwen2_moe(config: Config) -> Architecture:
     sliding = config.flag("use_sliding_window", default=False)
     pattern = every(config, lambda layer: sliding and layer >= first)
     bias = config.flag("qkv_bias", default=True)
-    return llama_like(config, qkv_bias=bias, experts=feed, sparse=sparse_steps(config), pattern=pattern)
+    return llama_like(
+        config, attention_bias=bias, out_bias=False, experts=feed, sparse=sparse_steps(config), pattern=pattern
+    )
 
 
 @family("k2_horizon")
@@ -93,7 +93,9 @@ def k2_horizon(config: Config) -> Architecture:
     experts = shared_experts(config) if config.integer("num_experts", default=0, least=0) else None
     bias = config.flag("attention_bias", default=False)
     normed = "head" if config.flag("query_key_norm", default=False) else ""
-    return llama_like(config, qkv_bias=bias, qk_norm=normed, experts=experts, sparse=sparse_steps(config))
+    return llama_like(
+        config, attention_bias=bias, out_bias=False, qk_norm=normed, experts=experts, sparse=sparse_steps(config)
+    )
 
 
 QWEN3_VL_MOE = {
@@ -117,12 +119,10 @@ def qwen3_moe(config: Config) -> Architecture:
         config.integer("moe_intermediate_size"),
         expert_counts(config, "num_experts", "num_local_experts"),
     )
-    bias = config.flag("attention_bias", default=False)
     sliding = config.flag("use_sliding_window", default=False)
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         qk_norm="head",
         experts=feed,
         sparse=sparse_steps(config),
@@ -145,8 +145,7 @@ OLMOE = {
 def olmoe(config: Config) -> Architecture:
     """OLMoE: experts in every layer, norms over all query and all key heads."""
     feed = mixture(config.hidden(), config.integer("intermediate_size"), expert_counts(config, "num_experts"))
-    bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="all", experts=feed)
+    return llama_like(config, attention_bias=config.flag("attention_bias", default=False), qk_norm="all", experts=feed)
 
 
 @family("gpt_oss")
@@ -161,15 +160,7 @@ def gpt_oss(config: Config) -> Architecture:
     )
     bias = config.flag("attention_bias", default=True)
     pattern = every(config, lambda layer: layer % 2 == 0)
-    return llama_like(
-        config,
-        qkv_bias=bias,
-        out_bias=bias,
-        sinks=True,
-        style=Style(WIDE_RMS),
-        experts=feed,
-        pattern=pattern,
-    )
+    return llama_like(config, attention_bias=bias, sinks=True, style=Style(WIDE_RMS), experts=feed, pattern=pattern)
 
 
 @family("granitemoe", "granitemoeshared")
@@ -181,8 +172,7 @@ def granitemoe(config: Config) -> Architecture:
         expert_counts(config, "num_local_experts"),
         shared_width=config.integer("shared_intermediate_size", default=0, least=0),
     )
-    bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, experts=feed)
+    return llama_like(config, attention_bias=config.flag("attention_bias", default=False), experts=feed)
 
 
 @family("minimax_m2")
@@ -199,13 +189,7 @@ def flex_olmo(config: Config) -> Architecture:
     bias = config.flag("attention_bias", default=False)
     names = ("post_attention_layernorm", "post_feedforward_layernorm")
     return llama_like(
-        config,
-        qkv_bias=bias,
-        out_bias=bias,
-        qk_norm="all",
-        layer_norms=names,
-        style=Style(WIDE_RMS, ON_OUTPUT),
-        experts=feed,
+        config, attention_bias=bias, qk_norm="all", layer_norms=names, style=Style(WIDE_RMS, ON_OUTPUT), experts=feed
     )
 
 
@@ -252,7 +236,6 @@ def llama4_text(config: Config) -> Architecture:
     feed = mixture(hidden, width, expert_counts(config, "num_local_experts"), shared_width=width)
     step = config.integer("interleave_moe_layer_step", default=1)
     listed = config.integers("moe_layers")
-    bias = config.flag("attention_bias", default=False)
     every_token = config.integer("no_rope_layer_interval", default=4)
     skipping = config.integers("no_rope_layers") or [int((i + 1) % every_token != 0) for i in range(layers)]
     if len(skipping) != layers:
@@ -260,8 +243,7 @@ def llama4_text(config: Config) -> Architecture:
     types = [SLIDING if skipping[i] else FULL for i in range(layers)]
     return llama_like(
         config.replaced({"sliding_window": config.integer("attention_chunk_size")}),
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         rotated=(SLIDING,),
         mlp=dense(hidden, config.integer("intermediate_size_mlp")),
         experts=feed,
