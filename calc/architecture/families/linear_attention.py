@@ -16,7 +16,7 @@ from calc.architecture.decoders import (
     rotary_dim,
 )
 from calc.architecture.families.latent import latent_attention
-from calc.architecture.families.mixture import after_first, expert_counts, shared_experts, sparse_steps
+from calc.architecture.families.mixture import after_first, expert_counts, gated_experts, shared_experts, sparse_steps
 from calc.architecture.families.registry import family
 from calc.architecture.families.state_space import FP32, MOST_STATE, convolution
 from calc.architecture.layers import (
@@ -70,15 +70,7 @@ def qwen3_next(config: Config) -> Architecture:
     has_experts = config.integer("num_experts", default=0, least=0) > 0
 
     def feed(kind: str) -> FeedForward:
-        if kind == DENSE:
-            return dense(hidden, config.integer("intermediate_size"))
-        return mixture(
-            hidden,
-            config.integer("moe_intermediate_size"),
-            expert_counts(config, "num_experts"),
-            shared_width=config.integer("shared_expert_intermediate_size"),
-            shared_gate=True,
-        )
+        return dense(hidden, config.integer("intermediate_size")) if kind == DENSE else gated_experts(config)
 
     return decoder(
         config,

@@ -44,6 +44,17 @@ def shared_experts(config: Config, *, chosen: str = "num_experts_per_tok", bias:
     return mixture(config.hidden(), width, counts, shared_width=together, shared_bias=bias)
 
 
+def gated_experts(config: Config) -> FeedForward:
+    """Return Qwen's experts: many narrow ones, and a shared one with a gate."""
+    return mixture(
+        config.hidden(),
+        config.integer("moe_intermediate_size"),
+        expert_counts(config, "num_experts"),
+        shared_width=config.integer("shared_expert_intermediate_size"),
+        shared_gate=True,
+    )
+
+
 @family("mixtral")
 def mixtral(config: Config) -> Architecture:
     """Mixtral: Mistral's layout with experts in every layer."""
@@ -69,13 +80,7 @@ def phimoe(config: Config) -> Architecture:
 @family("qwen2_moe")
 def qwen2_moe(config: Config) -> Architecture:
     """Qwen 1.5 and 2 MoE: Qwen 2 with experts and a gated shared one."""
-    feed = mixture(
-        config.hidden(),
-        config.integer("moe_intermediate_size"),
-        expert_counts(config, "num_experts"),
-        shared_width=config.integer("shared_expert_intermediate_size"),
-        shared_gate=True,
-    )
+    feed = gated_experts(config)
     first = config.integer("max_window_layers", default=28, least=0)
     sliding = config.flag("use_sliding_window", default=False)
     pattern = every(config, lambda layer: sliding and layer >= first)
