@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from calc import ScenarioError
 from calc.calculators import CALCULATORS, answer, render_calculator, render_presets
 from calc.calculators.form import stops_of
-from calc.calculators.inputs import Choice, Number
+from calc.calculators.inputs import Amount, Choice, Input, Number
 from tests.calculators.asking import ask
 
 VOID = {"input", "br", "img", "meta", "link"}
@@ -145,6 +145,27 @@ def test_no_text_breaks_a_calculator(fields: dict[str, str]) -> None:
     """Whatever is typed, an answer or an error comes back."""
     found = ask("will-it-fit", **fields)
     assert found["ok"] or found["errors"][0]["message"]
+
+
+def ends_of(field: Input) -> tuple[str, ...]:
+    """Return what stands at the ends of an input: the least and the most of a number, all of a short list."""
+    if isinstance(field, Number | Amount):
+        return f"{field.least:f}".rstrip("0").rstrip("."), f"{field.most:f}".rstrip("0").rstrip(".")
+    return tuple(value for value, _ in field.options) if isinstance(field, Choice) else ()
+
+
+@pytest.mark.parametrize("name", [name for name in CALCULATORS if not CALCULATORS[name].steps])
+def test_the_ends_of_each_input_are_answered_in_words(name: str) -> None:
+    """Each end of each input has an answer without a word of Python's, or an error at an input of the form."""
+    inputs = CALCULATORS[name].inputs
+    for field in inputs:
+        for typed in ends_of(field):
+            found = ask(name, **{field.name: typed})
+            if not found["ok"]:
+                assert {error["field"] for error in found["errors"]} <= {given.name for given in inputs}, typed
+                continue
+            told = unescape(re.sub("<[^>]*>", " ", found["html"]))
+            assert not re.search(r"\b(None|True|False|nan|inf)\b", told), (field.name, typed)
 
 
 def test_an_example_says_what_a_page_begins_with_otherwise() -> None:
