@@ -76,3 +76,9 @@ def format_words(weights: object) -> str:
     if "importance_matrix" in weights:
         return f"{name} {'with' if weights['importance_matrix'] else 'without'} an importance matrix"
     return name
+
+
+def in_format(weights: object) -> str:
+    """Return a scenario's number format of weights as it stands in a sentence: in Q4_K_M, as published."""
+    words = format_words(weights)
+    return words if words.startswith("as ") else f"in {words}"
