@@ -175,6 +175,12 @@ def test_an_example_says_what_a_page_begins_with_otherwise() -> None:
     assert [one["pay"] for one in said[:2]] == ["", "buy"] and all("pay" in one for one in said)
 
 
+def test_a_small_cache_is_said_in_a_small_unit() -> None:
+    """Two tokens of Llama 3.1 8B take 256 KiB, not 0.00 GiB; a tenth of a GiB and more is said in GiB."""
+    assert ask("kv-cache", context_tokens="2")["status"].startswith("The cache takes 256.0 KiB for one sequence")
+    assert ask("kv-cache", context_tokens="1024")["status"].startswith("The cache takes 0.12 GiB for one sequence")
+
+
 def test_an_unknown_calculator_names_the_known_ones() -> None:
     """A page that asks for a calculator that is not there stops the build."""
     with pytest.raises(ScenarioError, match="did you mean"):
