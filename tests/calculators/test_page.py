@@ -128,6 +128,12 @@ def test_what_a_reader_mistypes_comes_back_by_field(fields: dict[str, str], fiel
     assert found["status"] == f"{labels.get(field, field)}: {found['errors'][0]['message']}"
 
 
+def test_the_ends_of_a_number_are_written_out() -> None:
+    """Nobody who mistypes reads 1e-09."""
+    said = "must be a number from 0.000000001 to 1,000,000,000,000, with a point: 2.50"
+    assert ask("scaling-laws", amount="a lot")["errors"] == [{"field": "amount", "message": said}]
+
+
 def test_thousands_may_be_separated() -> None:
     """8,192 and 8 192 and 8_192 are 8192."""
     answers = [ask("will-it-fit", context_tokens=typed)["html"] for typed in ("8192", "8,192", "8 192", "8_192")]
