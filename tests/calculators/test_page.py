@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS, answer, render_calculator, render_presets
+from calc.calculators.calculator import Preset
 from calc.calculators.form import stops_of
 from calc.calculators.inputs import Amount, Choice, Input, Number
 from tests.calculators.asking import ask
@@ -179,6 +181,24 @@ def test_an_example_says_what_a_page_begins_with_otherwise() -> None:
     options = re.findall(r'<option value="([{].*?)">', render_calculator("what-hardware", {"pay": "buy"}))
     said = [json.loads(unescape(option)) for option in options]
     assert [one["pay"] for one in said[:2]] == ["", "buy"] and all("pay" in one for one in said)
+
+
+@pytest.mark.parametrize("preset", CALCULATORS["will-it-fit"].presets)
+def test_what_fits_leads_on_to_its_speed(preset: Preset) -> None:
+    """The link has the whole case: the form that it opens answers it for the same memory."""
+    fit, speed = CALCULATORS["will-it-fit"], CALCULATORS["speed"]
+    report = fit.report(preset.values)
+    found = re.search(r'href="[^"]*calculators/speed/\?([^"]*)">How fast is it\?<', fit.render(report))
+    if report["scenario"]["engine"] == "none":
+        assert not found  # nothing runs that could be timed
+        return
+    assert found
+    known = {field.name for field in speed.inputs}
+    values = {name: value for name, value in parse_qsl(unescape(found[1])) if name in known}
+    timed = speed.report(values)
+    asked = ("model", "weights", "engine", "accelerator", "accelerators", "sequences", "prompt_tokens")
+    assert [timed["scenario"][name] for name in asked] == [report["scenario"][name] for name in asked]
+    assert timed["memory"]["device_bytes"] == report["memory"]["device_bytes"]
 
 
 def test_a_small_cache_is_said_in_a_small_unit() -> None:
