@@ -1,6 +1,6 @@
 """Numbers of *Plan a service* in prose: what its first option costs, beside the same requests by the token."""
 
-from calc.calculators.html import text
+from calc.calculators.html import element, text
 from calc.calculators.options import fleet
 from calc.calculators.page import report_of
 from calc.calculators.planned import options_of
@@ -42,5 +42,5 @@ def service(what: str, **changed: object) -> str:
     if what not in found:
         raise ValueError(f"{what!r} is not a number of a service; there are {', '.join(found)}")
     steps = [step for step in option["steps"] if step["name"] in STEPS[what]]
-    day = f" Asked on {hosted['date']}, of {hosted['seller']}." if what in ("hosted", "turn", "price") else ""
-    return opening(found[what], steps_inline(steps) + text(day))
+    asked = text(f"Asked on {hosted['date']}, of {hosted['seller']}.") if what in ("hosted", "turn", "price") else ""
+    return opening(found[what], steps_inline(steps) + (element("span", asked, class_="calc-step") if asked else ""))
