@@ -4,7 +4,7 @@ from operator import itemgetter
 from typing import Any
 
 from calc.calculators import how_far, plan_fine_tune
-from calc.calculators.asked import format_words
+from calc.calculators.asked import in_format
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
 from calc.calculators.how_far import CALCULATOR as HOW_FAR
 from calc.calculators.html import ROOT, element, text
@@ -169,7 +169,7 @@ def models(found: Any, note: str, caption: str, *, writes: bool) -> tuple[str, s
     """Return what runs, the largest first."""
     listed, first = found["options"], found["options"][0]
     where, scenario = devices(first["scenario"]), first["scenario"]
-    headline = f"The largest that runs on {where} is {model_name(scenario)}, {said_format(str(scenario['weights']))}."
+    headline = f"The largest that runs on {where} is {model_name(scenario)}, {in_format(str(scenario['weights']))}."
     fast = f"It writes {each_answer(first)}." if writes else ""
     columns = (FORMAT, EACH, LEFT) if writes else (FORMAT, LEFT)
     shown = option_table(listed, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
@@ -197,9 +197,7 @@ def bought(question: Any, found: Any, note: str, *, alone: str) -> tuple[str, st
     """Return what money buys or rents, by the largest model that it runs, behind which card is the best `alone`."""
     first, scenario = found["options"][0], found["options"][0]["scenario"]
     prices = prices_of(question)
-    headline = (
-        f"The largest that so much money runs is {model_name(scenario)}, {said_format(str(scenario['weights']))}."
-    )
+    headline = f"The largest that so much money runs is {model_name(scenario)}, {in_format(str(scenario['weights']))}."
     most = question["limits"]["devices"]
     kind = "One GPU is" if most == 1 else f"At most {show_count(most)} of a kind are"
     if alone:
@@ -244,7 +242,7 @@ def runs_there(option: Any) -> str:
     if rate(option):
         writes = f", and writes {each_answer(option)}"
         writes += " for each" if scenario.get("sequences", scenario.get("concurrency")) not in (None, 1) else ""
-    return f"There it runs {said_format(str(scenario.get('weights', PUBLISHED)))}{writes}."
+    return f"There it runs {in_format(str(scenario.get('weights', PUBLISHED)))}{writes}."
 
 
 def needs(question: Any, found: Any) -> str:
@@ -257,13 +255,8 @@ def needs(question: Any, found: Any) -> str:
     sizes: dict[str, int] = {}
     for weights in formats:
         report: Any = estimate({**asked, "weights": weights})
-        sizes[said_format(str(weights))] = report["memory"]["device_bytes"]
+        sizes[in_format(str(weights))] = report["memory"]["device_bytes"]
     takes = ", ".join(f"{size_gib(size)} {words}" for words, size in sorted(sizes.items(), key=itemgetter(1))[::-1])
     tokens = show_count(report["scenario"]["context_tokens"])
     times = f"{show_count(asked['sequences'])} × " if asked["sequences"] > 1 else ""
     return f"{model_name(question)} with {times}{tokens} tokens takes {takes}, without what an engine adds."
-
-
-def said_format(weights: str) -> str:
-    """Return a number format as it stands in a sentence."""
-    return "as published" if weights == PUBLISHED else f"in {format_words(weights)}"

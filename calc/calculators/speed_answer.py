@@ -161,7 +161,7 @@ def assumptions(report: Report) -> list[str]:
         drafts_text(report),
         "The devices are busy all the time that they cost, and draw what their boards may draw at most.",
         "Rent and electricity are two ways to pay, for the GPUs alone; the machine around them is in neither.",
-        "The device keeps its clock: no limit of power or heat below its data sheet.",
+        "The device keeps its clock: no heat slows it, nor a limit of power that nobody stated.",
     ]
 
 

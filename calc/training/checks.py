@@ -21,9 +21,7 @@ def check_plan(plan: Plan) -> None:
         message = "frees each gradient at once, so micro-batches cannot add up: gradient_accumulation must be 1"
         raise ScenarioError("optimizer_in_backward", message)
     if plan.sequence_parallel and plan.layout.tensor == 1:
-        raise ScenarioError(
-            "sequence_parallel", "divides the stream over tensor-parallel ranks: parallelism.tensor is 1"
-        )
+        raise ScenarioError("sequence_parallel", "divides the stream over tensor-parallel ranks, and there is but one")
     if plan.virtual_stages > 1:
         check_interleaving(plan)
     if plan.tokens < plan.layout.context:

@@ -62,6 +62,18 @@ def test_two_rtx_3090_run_a_70b() -> None:
     assert plan.status(report).startswith("Llama 3.3 70B runs on 2 × GeForce RTX 3090 in Q4_K_M:")
 
 
+def test_what_runs_is_said_as_far_as_it_was_looked_for() -> None:
+    """More models may run than are shown, a format reads as one speaks, and what nobody waits for is said."""
+    plan = CALCULATORS["what-runs"]
+    some, every = ({"accelerator": "gtx-1050-ti", "count": count} for count in ("3", "100"))
+    assert plan.status(plan.report(some)).startswith("At least 3 models run on 1 × GeForce GTX 1050 Ti, the largest")
+    assert re.match(r"\d\d models run on", plan.status(plan.report(every)))
+    whole = plan.status(plan.report({"why_not": "llama-3.1-8b"}))
+    assert whole.startswith("Llama 3.1 8B runs on 1 × GeForce RTX 4090 as published:")
+    slow = plan.status(plan.report({"accelerator": "rtx-3060-12gb", "host_memory": "64", "count": "1"}))
+    assert slow.endswith("slower than people read: At least so fast asks for more.")
+
+
 def test_why_a_model_does_not_run_is_said() -> None:
     """The weights of a 405B alone are more than a 24 GB card has."""
     plan = CALCULATORS["what-runs"]
