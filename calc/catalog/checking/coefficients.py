@@ -117,7 +117,7 @@ BOUNDS: dict[str, Bound] = {
     "steps_ahead": ("count", 0, 4),
     "held_steps": ("count", 0, 10_000),
     "state_kernels": ("", 0, 128),
-    "captured_sequences": ("", 0, 2**17),
+    **dict.fromkeys(("captured_crossings", "captured_sequences"), ("", 0, 2**17)),
     **dict.fromkeys(("expert_tile", "tile_rows"), ("", 0, 256)),
     "vector_bytes": ("bytes", 0, 64),
     "vector_weights": ("", 0, 64),
