@@ -37,6 +37,7 @@ CODE = {
     "step_s@2023": 3e-3,
     "step_s_ranks@2023": 1.3e-2,
     "step_s@V0": 2e-3,
+    "step_s_ranks@V0": 3e-3,
 }
 EAGER = {
     "launch_s": 2.5e-5,
