@@ -139,6 +139,8 @@ BOUNDS: dict[str, Bound] = {
     "crossing_s": ("seconds", 0, 1e-3),
     "key_walk_s": ("seconds", 0, 1e-6),
     "key_splits": ("", 1, 64),
+    "latent_cycles": ("", 0, 16),
+    "latent_splits": ("", 1, 64),
     "split_products": ("", 0, 64),
     **dict.fromkeys(("prompt_heads", "step_heads"), ("", 0, 256)),
     "gather_cycles": ("", 0, 1000),
