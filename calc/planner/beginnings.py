@@ -39,7 +39,7 @@ def widest(asked: Asked, devices: Devices) -> Divided | None:
     family = demand.architecture.family if demand.architecture.experts else ""  # which says how experts are chosen
     states = demand.architecture.keeps_states
     kind = engine.id, asked.attention, demand.weights.id, layout, family, states
-    return Divided(engine, setup, demand, layout, kind)
+    return Divided(engine, setup, demand, layout=layout, kind=kind)
 
 
 class Beginnings:
