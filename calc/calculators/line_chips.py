@@ -12,7 +12,9 @@ from calc.units import DAY_S, show_count, show_large_count, show_seconds
 
 Option = tuple[str, str]  # words to put into the line, and what they are called
 MOST_OTHERS = 12
-FOREIGN = re.compile(rf"[{MONEY}]|\b(?:eur|euros?|gbp)\b", re.IGNORECASE)  # money of which no prices are known
+FOREIGN = re.compile(
+    rf"[{MONEY}]|\b(?!us)[a-z]+\$|\b(?:eur|euros?|gbp|quid|rupees|reais)\b", re.IGNORECASE
+)  # money of which no prices are known
 WHICH = "which?"
 LABELS = {
     "model": "Model",

@@ -32,13 +32,13 @@ from calc.calculators.rendering import verdict_html, warnings_html
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
-from calc.lines.reading import READ_PER_S
+from calc.lines.reading import LENGTHS, READ_PER_S
 from calc.lines.settling import settled_question
-from calc.lines.wording import BEST, CARDS, FOR_MEMORY, PERSONS, PURPOSE, TASKS
+from calc.lines.wording import BEST, CARDS, FOR_MEMORY, PERSONS, PURPOSE, RENT_OR_BUY, TASKS
 from calc.planner.answer import answering as planning
 from calc.planner.steps import Steps
 from calc.scenario.fields import PUBLISHED
-from calc.units import HOUR_S, show_count, show_large_count
+from calc.units import HOUR_S, show_count, show_large_count, show_number
 
 HOME = ""  # addresses from the site's first page
 Answered = tuple[str, str, dict[str, object]]  # HTML, the same in a sentence, and what was settled
@@ -77,7 +77,18 @@ def answering(reading: Any) -> Steps[Answered]:
     if "model" not in question:
         alone = best_card(question, reading["line"].lower())
         return *bought(question, found, note, alone=alone), settled
-    return *hardware(question, found, memory=bool(FOR_MEMORY.search(reading["line"].lower()))), settled
+    line = reading["line"].lower()
+    paid = owned(found["options"][0]) if RENT_OR_BUY.search(line) else ""
+    return *hardware(question, found, memory=bool(FOR_MEMORY.search(line)), paid=paid), settled
+
+
+def owned(option: Any) -> str:
+    """Return from when on devices are cheaper bought than rented, in a sentence; empty where nobody says."""
+    cost = option["cost"]
+    if cost["break_even_months"] is None:
+        return ""
+    months = show_number(cost["break_even_months"])
+    return f"Bought for {money(option, 'purchase')}, that is cheaper than rented from {months} months of such use on."
 
 
 def nothing(found: Any) -> tuple[str, str]:
@@ -221,12 +232,16 @@ def prices_of(question: Any) -> tuple[tuple[str, str, str], ...]:
     return PURCHASE if question.get("limits", {}).get("buy") else RENT
 
 
-def hardware(question: Any, found: Any, *, memory: bool) -> tuple[str, str]:
-    """Return what a model needs, and which devices have it, the cheapest first; `memory` is what is asked for."""
+def hardware(question: Any, found: Any, *, memory: bool, paid: str) -> tuple[str, str]:
+    """Return what a model needs, and which devices have it, the cheapest first; `memory` is what is asked for.
+
+    `paid` says whether they are better bought than rented.
+    """
     listed, prices = found["options"], prices_of(question)
     first, takes = listed[0], needs(question, found)
     best = "fastest" if question.get("rank_by") == "speed" else "cheapest"
     cheapest, runs = f"The {best} that serves is {fleet(first)}: {spent(first, prices)}.", runs_there(first)
+    runs = " ".join(filter(None, (paid, runs)))
     said = (takes, f"{cheapest} {runs}") if memory else (cheapest, f"{runs} {takes}")
     right, headline, rest = found_first(first, *said)
     caption = f"What serves, the {best} first: prices of the catalogue, with their days on the page Machines and prices"
@@ -248,9 +263,7 @@ def runs_there(option: Any) -> str:
 def needs(question: Any, found: Any) -> str:
     """Return what a model takes in the formats of the options, without an engine."""
     formats = dict.fromkeys([PUBLISHED, *(option["scenario"].get("weights", PUBLISHED) for option in found["options"])])
-    asked = {
-        name: question[name] for name in ("model", "kv_cache", "context_tokens", "prompt_tokens") if name in question
-    }
+    asked = {name: question[name] for name in ("model", "kv_cache", *LENGTHS) if name in question}
     asked["sequences"] = question.get("need", {}).get("users", 1)
     sizes: dict[str, int] = {}
     for weights in formats:

@@ -9,11 +9,11 @@ from calc.errors import ScenarioError
 from calc.lines.spelling import PLAIN, a_letter_off, plainly_spelled
 
 LONGEST = 400  # characters of a question in one line
-BILLIONS = re.compile(r"(?<=\d)\s?(billion|milliard|million)(?:en|s)?\b")  # of parameters
+BILLIONS = re.compile(r"(?<=\d)\s?(?:(billion|milliard|million)(?:en|s)?|b)\b")  # of parameters
 LETTERS = {"billion": "b", "milliard": "b", "million": "m"}  # that a model's name has for them
 # A count stands close to a name: 2x3090, 8*A100, 4xMI300X; but 8x7B and 8x22 are models, and 7900xtx a card.
 GLUED = re.compile(r"(?<![\w.])(\d{1,4})[x×*](?!tx?\b)(?=[a-z0-9])(?!\d{1,2}\b|\d+(?:\.\d+)?[bm]\b)")
-MONEY = "€£¥"  # of which no prices are known
+MONEY = "€£¥₹"  # of which no prices are known
 ATOM = re.compile(
     rf"\d+(?:\.\d+)?{BILLIONS.pattern}"
     r"|\d{1,3}(?:,\d{3})+(?![\w,.])"
@@ -88,7 +88,7 @@ def word_meant(word: str) -> str:
 
 def letter(billions: re.Match[str]) -> str:
     """Return the letter that stands in a model's name for so many parameters."""
-    return LETTERS[billions[1]]
+    return LETTERS.get(billions[1], "b")
 
 
 class Piece(NamedTuple):

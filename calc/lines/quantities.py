@@ -35,7 +35,9 @@ MEMORY = re.compile(
     r"(?:\s*(?:of\s+)?(?:vram|unified memory|memory|gpus?|cards?)\b)*",
     re.ASCII,
 )
-OF_ALL = re.compile(rf"\b{NUMBER}\s?g(?:i?b)?\b(?:\s*(?:of\s+)?(?:unified |system )?(?:memory|ram)\b)?")  # of a Mac
+OF_ALL = re.compile(
+    rf"\b{NUMBER}(?:\s?g(?:i?b)?\b(?:\s*(?:of\s+)?(?:unified |system )?(?:memory|ram)\b)?|(?<=studio \d\d\d)\b)"
+)  # of a Mac
 
 
 def quantities(line: Line) -> Iterator[Quantity]:

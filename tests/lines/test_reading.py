@@ -46,6 +46,7 @@ MISREAD = frozenset(
         "mxfp4 gpt oss 120 on 128gb strix halo speed",
         "3090 at 220W vs stock, tok/s qwen3 32b q4",
         "we need 2000 tokens/s aggregate on llama 3.1 8b, how many l40s?",
+        "how many tokens is one 4k image in qwen3 vl and does 8b fit in 12gb",
     }
 )
 # What is asked of `estimate` or of `plan` for a line: all of it, with what the line does not say.
