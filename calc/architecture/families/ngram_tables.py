@@ -122,12 +122,10 @@ def qwen4_exp_text(config: Config) -> Architecture:
         config = config.replaced({"layer_types": [FULL if name == "indexed_attention" else name for name in given]})
     types = mixers_of(config, [LINEAR if (i + 1) % interval else FULL for i in range(layers)], (FULL, LINEAR))
     at = [str(index - 1) for index in config.integers("ple_layer_ids") or ()]
-    experts, active = expert_counts(config, "num_experts")
     feed = mixture(
         hidden,
         config.integer("moe_intermediate_size"),
-        experts=experts,
-        active=active,
+        expert_counts(config, "num_experts"),
         shared_width=config.integer("shared_expert_intermediate_size"),
         shared_gate=True,
     )

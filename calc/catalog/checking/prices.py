@@ -1,6 +1,6 @@
 """Prices: what their entries must look like, and checking them."""
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, with_fields
 from calc.catalog.choices import MARKETS
 from calc.catalog.entries import Entry, Tables
 
@@ -46,11 +46,9 @@ PRICE_RULES: Rules = {
 }
 
 
+@with_fields(PRICE_RULES)
 def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one price: of what, how many, in which currency, for how long, seen on which day."""
-    if not check.fields(where, entry, PRICE_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
     check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
