@@ -244,8 +244,7 @@ def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
 def under_engine(serving: "Serving", question: Question, *, counted: bool, timed: bool, working: bool) -> Found:
     """Return what an engine needs, where they are `counted` the sequences that fit, its speed, and the `working`."""
     from calc.planning import serving_report as report
-    from calc.planning.measured import MEMORY, SPEED, measured_report
-    from calc.planning.served import serve, served_bucket
+    from calc.planning.served import measured_of, serve
     from calc.planning.serving_question import prefill_tokens
     from calc.planning.serving_speed import serving_speed
     from calc.planning.serving_warnings import length_warnings, serving_warnings
@@ -294,7 +293,7 @@ def under_engine(serving: "Serving", question: Question, *, counted: bool, timed
         warnings=risks,
         prefill_tokens=prefill_tokens(served.case),
         cold_start=starting,
-        measured=measured_report(catalog(), served_bucket(served), speed=SPEED if speed else None, memory=MEMORY),
+        measured=measured_of(served, catalog(), timed=speed is not None),
     )
 
 
