@@ -169,11 +169,11 @@ def runs_of(question: Question) -> Runs:
 def repairs_of(
     question: Question, serving: "Serving | None", answer: Found, memory: Report, *, runs: bool
 ) -> list[Report]:
-    """Return the changes that would make it surely fit, or run: what is tight then comes last; none where it does."""
+    """Return the changes that would make it surely fit, or run; none where it does."""
     apart, fits = question.devices or question.asked.pools, memory.get("fits") is not False and runs
     if question.accelerator is None or apart or (fits and is_sure(memory)):
         return []
-    from calc.planning.changes import Wanted  # what fits needs none
+    from calc.planning.changes import HARDWARE, Wanted  # what fits needs none
     from calc.planning.repairs import repairs
 
     wanted = Wanted(
@@ -199,7 +199,14 @@ def repairs_of(
     said = (as_asked(given, one) for one in repairs(wanted))
     every = (under_other(given, one) if one and is_decided_anew(one.change) else one for one in said)
     found = [repair for repair in every if repair is not None]
-    return [repair._asdict() for repair in sorted(found, key=lambda repair: not repair.sure)]
+
+    def place(repair: "Repair") -> tuple[bool, bool, bool]:
+        """Return how far down it stands: what is to be bought comes last, of that what is tight or takes the most."""
+        count = repair.change.get("accelerators")
+        many = isinstance(count, int) and count > 2 * question.layout.devices
+        return repair.cost == HARDWARE, not repair.sure, many
+
+    return [repair._asdict() for repair in sorted(found, key=place)]
 
 
 def least_devices(memory: Report, serving: "Serving | None") -> float:
