@@ -15,7 +15,9 @@ from calc.calculators.options import (
     FORMAT,
     LEFT,
     MODEL,
+    amount,
     case_name,
+    cost_words,
     devices,
     each_answer,
     fleet,
@@ -44,9 +46,9 @@ HOME = ""  # addresses from the site's first page
 Answered = tuple[str, str, dict[str, object]]  # HTML, the same in a sentence, and what was settled
 MOST_OF = {"context_tokens": "The longest context", "sequences": "The most sequences at once"}
 LISTED = 10
-# Amounts of an option's costs, each with its column's heading and its words in a sentence.
-RENT = (("rent_per_hour", "Rent, an hour", "an hour"), ("rent_per_month", "Rent of a month", "a month"))
-PURCHASE = (("purchase", "To buy", "to buy"),)
+# Amounts of an option's costs, each with its column's heading.
+RENT = (("rent_per_hour", "Rent, an hour"), ("rent_per_month", "Rent of a month"))
+PURCHASE = (("purchase", "To buy"),)
 GOOD_AT = "They are ranked by size: which is good at {} the guide does not know."
 LEAST_RATE = 0.001  # requests a second, of which a replica serves any number up to what it could be given
 NO_MORE = 3  # nearest misses that are named
@@ -213,8 +215,8 @@ def bought(question: Any, found: Any, note: str, *, alone: str) -> tuple[str, st
     kind = "One GPU is" if most == 1 else f"At most {show_count(most)} of a kind are"
     if alone:
         headline = f"{alone} {headline}"
-    rest = f"On {fleet(first)}: {spent(first, prices)}. It writes {each_answer(first)}. {kind} tried."
-    columns = (MODEL, FORMAT, EACH, *(money_column(heading, name) for name, heading, _ in prices), LEFT)
+    rest = f"On {fleet(first)}: {cost_words(first, *dict(prices))}. It writes {each_answer(first)}. {kind} tried."
+    columns = (MODEL, FORMAT, EACH, *(money_column(heading, name) for name, heading in prices), LEFT)
     caption = "What the money buys, by the largest model that it runs: models of the last two years"
     shown = option_table(found["options"], "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     right, headline, rest = found_first(first, headline, rest)
@@ -222,12 +224,7 @@ def bought(question: Any, found: Any, note: str, *, alone: str) -> tuple[str, st
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
 
 
-def spent(option: Any, prices: tuple[tuple[str, str, str], ...]) -> str:
-    """Return what an option costs, in words."""
-    return ", ".join(f"{money(option, name)} {words}" for name, _, words in prices)
-
-
-def prices_of(question: Any) -> tuple[tuple[str, str, str], ...]:
+def prices_of(question: Any) -> tuple[tuple[str, str], ...]:
     """Return the amounts of what is paid: once, or as rent."""
     return PURCHASE if question.get("limits", {}).get("buy") else RENT
 
@@ -240,12 +237,14 @@ def hardware(question: Any, found: Any, *, memory: bool, paid: str) -> tuple[str
     listed, prices = found["options"], prices_of(question)
     first, takes = listed[0], needs(question, found)
     best = "fastest" if question.get("rank_by") == "speed" else "cheapest"
-    cheapest, runs = f"The {best} that serves is {fleet(first)}: {spent(first, prices)}.", runs_there(first)
+    if best == "cheapest" and amount(first["cost"], prices[0][0]) is None:
+        best = "least"  # those without a price are ranked by how many devices they are
+    cheapest, runs = f"The {best} that serves is {fleet(first)}: {cost_words(first, *dict(prices))}.", runs_there(first)
     runs = " ".join(filter(None, (paid, runs)))
     said = (takes, f"{cheapest} {runs}") if memory else (cheapest, f"{runs} {takes}")
     right, headline, rest = found_first(first, *said)
     caption = f"What serves, the {best} first: prices of the catalogue, with their days on the page Machines and prices"
-    columns = (*(money_column(heading, name) for name, heading, _ in prices), EACH, FORMAT, LEFT)
+    columns = (*(money_column(heading, name) for name, heading in prices), EACH, FORMAT, LEFT)
     shown = option_table(listed, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
 

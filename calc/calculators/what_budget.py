@@ -10,11 +10,11 @@ from calc.calculators.options import (
     LEFT,
     MODEL,
     POWER,
+    cost_words,
     each_answer,
     fleet,
     found_first,
     model_of,
-    money,
     money_column,
     option_table,
 )
@@ -94,11 +94,8 @@ def headline(report: Report) -> Verdict:
         return False, "So much money runs no model so.", "Slower answers, shorter texts or more devices would help."
     first, (_, field) = listed[0], paid(report)
     said = f"{model_of(first)} {in_format(first['scenario'].get('weights', PUBLISHED))} on {fleet(first)}."
-    rest = f"The largest that it runs: {each_answer(first)} for each reader, {money(first, field)}{SAID[field]}."
+    rest = f"The largest that it runs: {each_answer(first)} for each reader, {cost_words(first, field)}."
     return found_first(first, said, rest)
-
-
-SAID = {"purchase": " to buy", "rent_per_month": " a month"}
 
 
 def render(report: Report) -> str:

@@ -152,13 +152,13 @@ def load(question: Question, share: Share | None) -> Answer | None:
 
 def cost(question: Question, report: dict[str, Any], ledger: Ledger) -> Answer:
     """Return what the devices cost to rent, to buy and to run, and what the same tokens cost elsewhere."""
-    rent = (report["cost"] or {}).get("rent")
+    rent = ledger.rent(report)
     own_rent, own_tariff = (own_price(question, name) for name in ("price_per_hour", "electricity_per_kwh"))
     money = ledger.money(own_rent=own_rent, own_tariff=own_tariff)
     month = money["owned_per_month" if question.limits.buys else "rent_per_month"]
     return {
         **money,
-        "per_million_output_tokens": rent.get("per_million_output_tokens") if rent else None,
+        "per_million_output_tokens": rent.get("per_million_output_tokens"),
         "hosted": ledger.hosted(report["scenario"], month if isinstance(month, float) else None),
     }
 

@@ -41,6 +41,24 @@ def test_a_row_leads_to_its_own_case(name: str) -> None:
     assert found["memory"] == estimate(option["scenario"])["memory"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("what-hardware", "Fewest devices, .* no rent of it is known"),
+        ("plan-service", "No rent of it is known"),
+        ("plan-fine-tune", "no rent of it is known"),
+        ("what-budget", "USD to buy"),
+    ],
+)
+def test_what_nobody_rents_out_or_measured_is_said(name: str, said: str) -> None:
+    """Of computers with memory of their own no rent is known, and of some no power: the answer says so, and no dash."""
+    plan = CALCULATORS[name]
+    asked = {"segment": "soc", "vendor": "Apple", "model": "gpt-oss-20b"}
+    report = plan.report({field.name: asked[field.name] for field in plan.inputs if field.name in asked})
+    assert re.search(said, plan.status(report)) and " – " not in plan.status(report)
+    assert plan.render(report)
+
+
 def test_the_most_requests_lead_to_how_fast() -> None:
     """As many requests as a server answers in time fill in *How fast?*, whose answer has the option's speed."""
     plan = CALCULATORS["how-far"]
