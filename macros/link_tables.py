@@ -131,11 +131,11 @@ def sending(what: str, **fields: object) -> str:
 
 def link_rates(link: Link) -> list[str]:
     """Return the cells of a link's rates: one way, both ways, what large messages reach, and what two alone have."""
-    measured = "reached_in_switch" if link.reached_in_switch else "reached"
+    summed = f"; sums in the switch {link_fact(link.id, 'reached_in_switch')}" if link.reached_in_switch else ""
     return [
         link_fact(link.id, "one_way"),
         link_fact(link.id, "both_ways"),
-        link_fact(link.id, measured) if link.reached else "–",
+        link_fact(link.id, "reached") + summed if link.reached else "–",
         link_fact(link.id, "pair") if link.pair else "–",
     ]
 

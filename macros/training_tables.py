@@ -81,6 +81,12 @@ BOUND = {  # what most of a step's time goes to, in words
     "pipeline": "idle stages",
     "optimizer": "updating",
 }
+SHARED = {  # what a caption says of a run where all rows have it: without it, two tables would contradict each other
+    ("checkpointing", "full"): "every layer checkpointed",
+    ("checkpointing", "selective"): "checkpointed selectively",
+    ("cross_entropy", "fused"): "loss fused",
+    ("cross_entropy", "chunked"): "loss in chunks",
+}
 NO_CHANGE_BYTES = 10_000_000  # less than the two decimals that a table shows
 
 
@@ -90,8 +96,15 @@ def training_table(
     """Return a table of training runs. A row is its words, what it changes of `base`, and cells for `words`.
 
     `columns` are numbers as in `number`, "saved" against the first row, "phase", "fits" or "bound". The words of a row
-    lead to the calculator where its fields can say what the run is.
+    lead to the calculator where its fields can say what the run is. The caption ends with what all rows share.
     """
+    changed = {name for _, changes, *_ in rows for name in changes}
+    caption = ", ".join(
+        (
+            caption,
+            *(words for (name, value), words in SHARED.items() if name not in changed and base.get(name) == value),
+        )
+    )
     first: Report = estimate(training({**base, **rows[0][1]}), repairs=False)
     cells = []
     for shown, changes, *said in rows:

@@ -66,6 +66,19 @@ def format_words(weights: object) -> str:
         return "as published"
     if weights == "stored":
         return "as in the file"
-    if isinstance(weights, str):
-        return catalog().weights_format(weights).name
-    return ", ".join(str(value) for value in weights.values()) if isinstance(weights, dict) else str(weights)
+    if not isinstance(weights, dict):
+        return catalog().weights_format(str(weights)).name
+    if "bits_per_weight" in weights:
+        return f"{weights['bits_per_weight']:g} bits a weight"
+    name = catalog().weights_format(str(weights["format"])).name
+    if "group_size" in weights:
+        return f"{name} in groups of {weights['group_size']}"
+    if "importance_matrix" in weights:
+        return f"{name} {'with' if weights['importance_matrix'] else 'without'} an importance matrix"
+    return name
+
+
+def in_format(weights: object) -> str:
+    """Return a scenario's number format of weights as it stands in a sentence: in Q4_K_M, as published."""
+    words = format_words(weights)
+    return words if words.startswith("as ") else f"in {words}"

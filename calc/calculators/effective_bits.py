@@ -1,5 +1,6 @@
 """Effective bits: what a number format takes for each weight of a whole model, block by block."""
 
+from calc.calculators.asked import format_words
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Choice, Report
@@ -71,24 +72,14 @@ def blocks_of(report: Report, weights: object = None) -> list[StoredBlock]:
     return stored_blocks(architecture=found.architecture, weights=stored, group=group)
 
 
-def name_of(weights: object) -> str:
-    """Return a format's name, with the group or matrix that was chosen."""
-    if weights == STORED:
-        return "its file"
-    if not isinstance(weights, dict):
-        return catalog().weights_format(str(weights)).name
-    name = catalog().weights_format(str(weights["format"])).name
-    if "group_size" in weights:
-        return f"{name} in groups of {weights['group_size']}"
-    return f"{name} {'with' if weights['importance_matrix'] else 'without'} an importance matrix"
-
-
 def headline(report: Report) -> tuple[str, str]:
     """Return the answer in a headline and a sentence."""
     blocks = blocks_of(report)
     size = sum(block.stored_bytes for block in blocks)
     count = show_large_count(sum(block.parameters for block in blocks))
-    rest = f"{report['model']['name']} in {name_of(report['scenario']['weights'])} stores {count} parameters"
+    weights = report["scenario"]["weights"]
+    stored = "its file" if weights == STORED else format_words(weights)
+    rest = f"{report['model']['name']} in {stored} stores {count} parameters"
     return f"{effective_bits(blocks):.3f} bits per weight:", f"{rest} in {show_gb(size)} ({show_gib(size)})."
 
 

@@ -129,7 +129,8 @@ def read_amount(field: Amount, typed: str) -> float | None:
         or len(digits) > 16
         or not field.least <= float(typed) <= field.most
     ):
-        message = f"must be a number from {field.least:,} to {field.most:,}, with a point: 2.50"
+        ends = " to ".join(f"{end:,.9f}".rstrip("0").rstrip(".") for end in (field.least, field.most))
+        message = f"must be a number from {ends}, with a point: 2.50"
         raise ScenarioError(field.name, message)
     return float(typed)
 

@@ -6,7 +6,7 @@ from calc.calculators.inputs import Choice, Number, Report
 from calc.calculators.rendering import answer_html, part_bytes, spoken
 from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.sizes import size_binary, size_gib
-from calc.units import show_binary, show_count, show_decimal
+from calc.units import GIB, show_binary, show_count, show_decimal
 
 INPUTS = (
     Choice(
@@ -50,7 +50,13 @@ def headline(report: Report) -> tuple[str, str]:
     count = report["memory"]["sequences"]
     sequences = "one sequence" if count == 1 else f"{show_count(count)} sequences"
     rest = f"for {sequences} of {show_count(scenario['context_tokens'])} tokens in {report['model']['name']}."
-    return f"The cache takes {size_gib(cache_bytes(report))}", rest
+    return f"The cache takes {whole_size(report)}", rest
+
+
+def whole_size(report: Report) -> str:
+    """Return the size of the whole cache, of a small one in a smaller unit."""
+    held = cache_bytes(report)
+    return size_gib(held) if held >= GIB / 10 else size_binary(held)
 
 
 def amounts(report: Report) -> str:
@@ -98,7 +104,7 @@ def render(report: Report) -> str:
 def row(report: Report) -> tuple[str, ...]:
     """Return the cells of the table of presets."""
     tokens = report["scenario"]["context_tokens"]
-    return size_binary(sequence_bytes(report) / tokens), size_gib(cache_bytes(report))
+    return size_binary(sequence_bytes(report) / tokens), whole_size(report)
 
 
 CALCULATOR = Calculator(

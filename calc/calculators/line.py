@@ -21,7 +21,7 @@ from calc.estimate import estimate
 from calc.lines.comparing import read_line
 from calc.lines.reading import OF_DEVICES
 from calc.lines.settling import ON_HOST
-from calc.lines.wording import NVLINK, POWER, TUNED
+from calc.lines.wording import COSTS, NVLINK, POWER, TUNED
 from calc.performance.fabric import own_link, usual_link
 from calc.performance.paces import tokens_per_s_each
 from calc.planner.steps import Steps, finished
@@ -57,7 +57,7 @@ def answering_line(typed: str) -> Steps[dict[str, Any]]:
         html, status = problem(error)
     chips = line_chips.render(reading, found)
     answered = element("div", html, class_="ask-answer")
-    return {"ok": True, "html": chips + answered, "status": status}
+    return {"ok": True, "html": chips + answered, "status": " ".join((status, *line_chips.exchanges(reading)))}
 
 
 def answering_one(reading: Any) -> Steps[Settled]:
@@ -111,7 +111,7 @@ def calculated(reading: Any) -> Settled:
         words = f"{words} {PLAIN_RUN.format(tuning[0].upper())}".strip()
     written, *others = beside(reading, case)
     link += speed_link(case) if written else ""
-    more = list(filter(None, (written, *others)))
+    more = list(filter(None, (written, *others, paid_for(reading, case.report))))
     verdict, end, rest = html.partition("</p>")
     said = " ".join(filter(None, (words, without_format(case), *more)))
     note = element("p", text(said), class_="ask-note") if said else ""
@@ -212,14 +212,28 @@ def counted(found: dict[str, Any], scenario: Any) -> str:
     return f"{words} as published, {fewer} in {weights}."
 
 
+def paid_for(reading: Any, report: Any) -> str:
+    """Return what the devices of a run cost to rent, in a sentence, where a line asks it beside how long it takes."""
+    rent = (report["cost"] or {}).get("rent") if reading["asks"] == "duration" else None
+    if not rent or not rent["per_run"] or not COSTS.search(reading["line"].lower()):
+        return ""
+    low, whole, high = (show_dollars(rent["per_run"][name]) for name in ("low", "typical", "high"))
+    return f"Rented, it costs {whole} ({low} to {high}): {seller(rent['price'])}."
+
+
+def seller(price: Any) -> str:
+    """Return who asks a price, for what kind of use and on which day."""
+    return f"{price['seller'] or price['region'] or 'several sellers'}, {price['kind']}, {price['date']}"
+
+
 def cost_of(report: Any) -> str:
     """Return what a million output tokens cost, and with how many requests at once, in a sentence."""
     rent = (report["cost"] or {}).get("rent")
     if not rent:
         return "The catalogue has no rent of this device: put in your own, under Every field."
-    each, price = rent["per_million_output_tokens"], rent["price"]
+    each = rent["per_million_output_tokens"]
     ends = f"{show_dollars(each['low'])} to {show_dollars(each['high'])}"
-    said = f"{price['seller'] or price['region'] or 'several sellers'}, {price['kind']}, {price['date']}"
+    said = seller(rent["price"])
     return f"{show_dollars(each['typical'])} a million output tokens ({ends}), {kept(report)}, rented: {said}."
 
 

@@ -6,6 +6,7 @@ from calc.calculators.calculator import Calculator
 from calc.calculators.inputs import Values
 from calc.calculators.line_link import beyond, form_values
 from calc.lines.settling import fewest, held, settled
+from calc.lines.wording import ANEW
 from calc.scenario.fields import PUBLISHED
 
 CALCULATOR_OF = {
@@ -80,7 +81,8 @@ def worked(reading: Any) -> Worked:
     """Return what a calculator makes of a line's scenario, and what was settled; its form has lengths of its own."""
     from calc.calculators.page import CALCULATORS
 
-    calculator = CALCULATORS[CALCULATOR_OF[reading["asks"]]]
+    anew = reading["asks"] == "training" and ANEW.search(reading["line"].lower())
+    calculator = CALCULATORS["pre-training" if anew else CALCULATOR_OF[reading["asks"]]]
     scenario, found = settled(reading["scenario"], reading["asks"])
     if scenario.get("sequences") == "max":
         scenario, busy = kept_busy(scenario)
@@ -88,6 +90,8 @@ def worked(reading: Any) -> Worked:
     values = form_values(calculator, scenario)
     more = beyond(calculator, scenario)
     report = answered(calculator, values, more)
+    if anew:  # which no adapters do
+        report = {**report, "repairs": [repair for repair in report["repairs"] if "method" not in repair["change"]]}
     if reading["asks"] == "cost" and "sequences" not in scenario:
         found["sequences"] = max(min(AT_ONCE, report["memory"].get("max_sequences") or 1), 1)
         values["sequences"] = str(found["sequences"])

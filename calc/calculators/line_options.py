@@ -4,7 +4,7 @@ from operator import itemgetter
 from typing import Any
 
 from calc.calculators import how_far, plan_fine_tune
-from calc.calculators.asked import format_words
+from calc.calculators.asked import in_format
 from calc.calculators.fine_tune import CALCULATOR as FINE_TUNE
 from calc.calculators.how_far import CALCULATOR as HOW_FAR
 from calc.calculators.html import ROOT, element, text
@@ -15,7 +15,9 @@ from calc.calculators.options import (
     FORMAT,
     LEFT,
     MODEL,
+    amount,
     case_name,
+    cost_words,
     devices,
     each_answer,
     fleet,
@@ -32,21 +34,21 @@ from calc.calculators.rendering import verdict_html, warnings_html
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.estimate import estimate
-from calc.lines.reading import READ_PER_S
+from calc.lines.reading import LENGTHS, READ_PER_S
 from calc.lines.settling import settled_question
-from calc.lines.wording import BEST, CARDS, FOR_MEMORY, PERSONS, PURPOSE, TASKS
+from calc.lines.wording import BEST, CARDS, FOR_MEMORY, PERSONS, PURPOSE, RENT_OR_BUY, TASKS
 from calc.planner.answer import answering as planning
 from calc.planner.steps import Steps
 from calc.scenario.fields import PUBLISHED
-from calc.units import HOUR_S, show_count, show_large_count
+from calc.units import HOUR_S, show_count, show_large_count, show_number
 
 HOME = ""  # addresses from the site's first page
 Answered = tuple[str, str, dict[str, object]]  # HTML, the same in a sentence, and what was settled
 MOST_OF = {"context_tokens": "The longest context", "sequences": "The most sequences at once"}
 LISTED = 10
-# Amounts of an option's costs, each with its column's heading and its words in a sentence.
-RENT = (("rent_per_hour", "Rent, an hour", "an hour"), ("rent_per_month", "Rent of a month", "a month"))
-PURCHASE = (("purchase", "To buy", "to buy"),)
+# Amounts of an option's costs, each with its column's heading.
+RENT = (("rent_per_hour", "Rent, an hour"), ("rent_per_month", "Rent of a month"))
+PURCHASE = (("purchase", "To buy"),)
 GOOD_AT = "They are ranked by size: which is good at {} the guide does not know."
 LEAST_RATE = 0.001  # requests a second, of which a replica serves any number up to what it could be given
 NO_MORE = 3  # nearest misses that are named
@@ -77,7 +79,18 @@ def answering(reading: Any) -> Steps[Answered]:
     if "model" not in question:
         alone = best_card(question, reading["line"].lower())
         return *bought(question, found, note, alone=alone), settled
-    return *hardware(question, found, memory=bool(FOR_MEMORY.search(reading["line"].lower()))), settled
+    line = reading["line"].lower()
+    paid = owned(found["options"][0]) if RENT_OR_BUY.search(line) else ""
+    return *hardware(question, found, memory=bool(FOR_MEMORY.search(line)), paid=paid), settled
+
+
+def owned(option: Any) -> str:
+    """Return from when on devices are cheaper bought than rented, in a sentence; empty where nobody says."""
+    cost = option["cost"]
+    if cost["break_even_months"] is None:
+        return ""
+    months = show_number(cost["break_even_months"])
+    return f"Bought for {money(option, 'purchase')}, that is cheaper than rented from {months} months of such use on."
 
 
 def nothing(found: Any) -> tuple[str, str]:
@@ -169,7 +182,7 @@ def models(found: Any, note: str, caption: str, *, writes: bool) -> tuple[str, s
     """Return what runs, the largest first."""
     listed, first = found["options"], found["options"][0]
     where, scenario = devices(first["scenario"]), first["scenario"]
-    headline = f"The largest that runs on {where} is {model_name(scenario)}, {said_format(str(scenario['weights']))}."
+    headline = f"The largest that runs on {where} is {model_name(scenario)}, {in_format(str(scenario['weights']))}."
     fast = f"It writes {each_answer(first)}." if writes else ""
     columns = (FORMAT, EACH, LEFT) if writes else (FORMAT, LEFT)
     shown = option_table(listed, "Model", model_of, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
@@ -197,15 +210,13 @@ def bought(question: Any, found: Any, note: str, *, alone: str) -> tuple[str, st
     """Return what money buys or rents, by the largest model that it runs, behind which card is the best `alone`."""
     first, scenario = found["options"][0], found["options"][0]["scenario"]
     prices = prices_of(question)
-    headline = (
-        f"The largest that so much money runs is {model_name(scenario)}, {said_format(str(scenario['weights']))}."
-    )
+    headline = f"The largest that so much money runs is {model_name(scenario)}, {in_format(str(scenario['weights']))}."
     most = question["limits"]["devices"]
     kind = "One GPU is" if most == 1 else f"At most {show_count(most)} of a kind are"
     if alone:
         headline = f"{alone} {headline}"
-    rest = f"On {fleet(first)}: {spent(first, prices)}. It writes {each_answer(first)}. {kind} tried."
-    columns = (MODEL, FORMAT, EACH, *(money_column(heading, name) for name, heading, _ in prices), LEFT)
+    rest = f"On {fleet(first)}: {cost_words(first, *dict(prices))}. It writes {each_answer(first)}. {kind} tried."
+    columns = (MODEL, FORMAT, EACH, *(money_column(heading, name) for name, heading in prices), LEFT)
     caption = "What the money buys, by the largest model that it runs: models of the last two years"
     shown = option_table(found["options"], "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     right, headline, rest = found_first(first, headline, rest)
@@ -213,26 +224,27 @@ def bought(question: Any, found: Any, note: str, *, alone: str) -> tuple[str, st
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
 
 
-def spent(option: Any, prices: tuple[tuple[str, str, str], ...]) -> str:
-    """Return what an option costs, in words."""
-    return ", ".join(f"{money(option, name)} {words}" for name, _, words in prices)
-
-
-def prices_of(question: Any) -> tuple[tuple[str, str, str], ...]:
+def prices_of(question: Any) -> tuple[tuple[str, str], ...]:
     """Return the amounts of what is paid: once, or as rent."""
     return PURCHASE if question.get("limits", {}).get("buy") else RENT
 
 
-def hardware(question: Any, found: Any, *, memory: bool) -> tuple[str, str]:
-    """Return what a model needs, and which devices have it, the cheapest first; `memory` is what is asked for."""
+def hardware(question: Any, found: Any, *, memory: bool, paid: str) -> tuple[str, str]:
+    """Return what a model needs, and which devices have it, the cheapest first; `memory` is what is asked for.
+
+    `paid` says whether they are better bought than rented.
+    """
     listed, prices = found["options"], prices_of(question)
     first, takes = listed[0], needs(question, found)
     best = "fastest" if question.get("rank_by") == "speed" else "cheapest"
-    cheapest, runs = f"The {best} that serves is {fleet(first)}: {spent(first, prices)}.", runs_there(first)
+    if best == "cheapest" and amount(first["cost"], prices[0][0]) is None:
+        best = "least"  # those without a price are ranked by how many devices they are
+    cheapest, runs = f"The {best} that serves is {fleet(first)}: {cost_words(first, *dict(prices))}.", runs_there(first)
+    runs = " ".join(filter(None, (paid, runs)))
     said = (takes, f"{cheapest} {runs}") if memory else (cheapest, f"{runs} {takes}")
     right, headline, rest = found_first(first, *said)
     caption = f"What serves, the {best} first: prices of the catalogue, with their days on the page Machines and prices"
-    columns = (*(money_column(heading, name) for name, heading, _ in prices), EACH, FORMAT, LEFT)
+    columns = (*(money_column(heading, name) for name, heading in prices), EACH, FORMAT, LEFT)
     shown = option_table(listed, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
 
@@ -244,26 +256,19 @@ def runs_there(option: Any) -> str:
     if rate(option):
         writes = f", and writes {each_answer(option)}"
         writes += " for each" if scenario.get("sequences", scenario.get("concurrency")) not in (None, 1) else ""
-    return f"There it runs {said_format(str(scenario.get('weights', PUBLISHED)))}{writes}."
+    return f"There it runs {in_format(str(scenario.get('weights', PUBLISHED)))}{writes}."
 
 
 def needs(question: Any, found: Any) -> str:
     """Return what a model takes in the formats of the options, without an engine."""
     formats = dict.fromkeys([PUBLISHED, *(option["scenario"].get("weights", PUBLISHED) for option in found["options"])])
-    asked = {
-        name: question[name] for name in ("model", "kv_cache", "context_tokens", "prompt_tokens") if name in question
-    }
+    asked = {name: question[name] for name in ("model", "kv_cache", *LENGTHS) if name in question}
     asked["sequences"] = question.get("need", {}).get("users", 1)
     sizes: dict[str, int] = {}
     for weights in formats:
         report: Any = estimate({**asked, "weights": weights})
-        sizes[said_format(str(weights))] = report["memory"]["device_bytes"]
+        sizes[in_format(str(weights))] = report["memory"]["device_bytes"]
     takes = ", ".join(f"{size_gib(size)} {words}" for words, size in sorted(sizes.items(), key=itemgetter(1))[::-1])
     tokens = show_count(report["scenario"]["context_tokens"])
     times = f"{show_count(asked['sequences'])} × " if asked["sequences"] > 1 else ""
     return f"{model_name(question)} with {times}{tokens} tokens takes {takes}, without what an engine adds."
-
-
-def said_format(weights: str) -> str:
-    """Return a number format as it stands in a sentence."""
-    return "as published" if weights == PUBLISHED else f"in {format_words(weights)}"

@@ -26,7 +26,8 @@ def refused(reading: Any) -> Answer:
         asked = ASK_FOR_CHIP
     elif laptop:
         asked = ASK_FOR_LAPTOP
-    said, unknown, family = [asked], [], next(line_chips.named_families(reading), None)
+    left: list[str] = []
+    said, unknown, family = [asked], list[str](), next(line_chips.named_families(reading), None)
     for part in reading["unread"]:
         name, plain = f"“{part['text']}”", part["text"].lower()
         if not any(map(str.isalpha, plain)) or FOR_A_PURPOSE.fullmatch(plain) or (laptop and LAPTOP.fullmatch(plain)):
@@ -34,8 +35,10 @@ def refused(reading: Any) -> Answer:
         found = reading["choices"].get("model") if part == family else None
         if models := found or catalog().model_names.of_family(plain):
             said.append(f"Of {name} the guide has {listed(catalog().model(model).name for model in models)}.")
-        elif not plain[0].isdigit():
-            unknown.append(name)
+        else:
+            (left if plain[0].isdigit() else unknown).append(name)  # what begins with a number may be no name
+    if left:
+        said.append(f"Not understood: {', '.join(left)}.")
     if unknown:
         said.append(f"The guide knows nothing by the name of {', '.join(unknown)}.")
     return verdict_html(None, "No answer yet:", " ".join(said)), " ".join(said)

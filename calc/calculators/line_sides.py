@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from calc.calculators.asked import METHODS, format_words
+from calc.calculators.asked import METHODS, format_words, in_format
 from calc.calculators.html import ROOT, element, text
 from calc.calculators.inputs import Report
 from calc.calculators.line_chips import LABELS, shown
@@ -59,7 +59,7 @@ def beside(reading: Any, found: list[dict[str, object]], pinned: list[Pinned], s
     """Return the answers of forms side by side: which is better, each one's sentence with its form, and a table."""
     names = labels(reading, found)
     formats = {str(one.get("weights")) for one in found}
-    within = f" in {format_words(formats.pop())}" if len(formats) == 1 and "weights" in found[0] else ""
+    within = f" {in_format(formats.pop())}" if len(formats) == 1 and "weights" in found[0] else ""
     cost = reading["sides"][0]["asks"] == "cost"
     headline = decided(names, [one.report for one in pinned], cost=cost, within=within)
     if reading["sides"][0]["asks"] != "devices" and all("accelerators" in one for one in found):

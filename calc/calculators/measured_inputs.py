@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from calc.calculators.inputs import Amount, Report, Values, amount
 from calc.catalog import catalog
 from calc.measured_run.comparison import Figure, compared
-from calc.measured_run.terms import BYTES, SECONDS, TERMS, TRAINED, Reading
+from calc.measured_run.terms import BYTES, RATE, SECONDS, TERMS, TRAINED, Reading
 from calc.units import GIB
 
 MEASURED = "Measured"
-MOST = 10**15
+LEAST, MOST = 0.0001, 10**15  # a time or a rate of nothing is no measurement
 UNITS = {BYTES: "GiB", SECONDS: "seconds"}
 
 
@@ -30,7 +30,7 @@ def measured_inputs(terms: Sequence[str]) -> tuple[Amount, ...]:
             TERMS[term].label,
             f"In {UNITS.get(TERMS[term].unit, TERMS[term].unit)}.",
             "",
-            least=0,
+            least=LEAST if TERMS[term].unit in (RATE, SECONDS) else 0,
             most=MOST,
             topic=MEASURED,
         )

@@ -17,6 +17,8 @@ from calc.scenario.fields import PUBLISHED
 from calc.units import show_count, show_number, show_tokens_per_s
 
 NOT_KNOWN = "–"
+# What stands behind an amount of an option's costs in a sentence.
+COSTS = {"purchase": "to buy", "rent_per_hour": "an hour", "rent_per_month": "a month", "rent_per_run": "of rent"}
 ORIGINS = {"loaded": "converted as it loads", "reader": "to be found or made"}  # of weights that are no file yet
 WORDED = ("Model", "Format", "Method")  # columns of words beside that of the names
 Column = tuple[str, Callable[[Any], str]]  # a heading, and an option's cell
@@ -144,6 +146,15 @@ def money_column(heading: str, name: str) -> Column:
         return ordered(amount(option["cost"], name), text(money(option, name)) + hand)
 
     return heading, cell
+
+
+def cost_words(option: Any, *names: str) -> str:
+    """Return amounts of an option's costs in words; where none is known, that, and of a rent what buying it costs."""
+    known = [f"{money(option, name)} {COSTS[name]}" for name in names if amount(option["cost"], name) is not None]
+    if known or "purchase" in names:
+        return ", ".join(known) or "no price of it is known"
+    bought = amount(option["cost"], "purchase") is not None
+    return "no rent of it is known" + (f", {cost_words(option, 'purchase')}" if bought else "")
 
 
 MODEL: Column = ("Model", lambda option: text(model_of(option)))

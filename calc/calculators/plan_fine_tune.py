@@ -8,6 +8,7 @@ from calc.calculators.options import (
     LEFT,
     NOT_KNOWN,
     amount,
+    cost_words,
     fleet,
     found_first,
     model_name,
@@ -109,8 +110,7 @@ def headline(report: Report) -> Verdict:
         return False, f"Nothing trains {name} so.", "What is in the way stands below."
     first = listed[0]
     buys = (report["question"].get("limits") or {}).get("buy")
-    spent = f"{money(first, 'purchase')} to buy" if buys else f"{money(first, 'rent_per_run')} of rent"
-    rest = f"{method(first)}: {lasts(first)}, {spent}."
+    rest = f"{method(first)}: {lasts(first)}, {cost_words(first, 'purchase' if buys else 'rent_per_run')}."
     return found_first(first, f"{name}: {fleet(first)}.", rest)
 
 

@@ -9,6 +9,7 @@ from calc.calculators.options import (
     LEFT,
     NOT_KNOWN,
     POWER,
+    cost_words,
     each_answer,
     fleet,
     found_first,
@@ -135,8 +136,8 @@ def headline(report: Report) -> Verdict:
     if not listed:
         return False, f"Nothing serves {name} so.", "What is in the way stands below."
     first = listed[0]
-    rent = money(first, "rent_per_month")
-    rest = f"{rent} a month; {each_answer(first)} for each reader at a busy moment."
+    rent = cost_words(first, "rent_per_month")
+    rest = f"{rent[0].upper()}{rent[1:]}; {each_answer(first)} for each reader at a busy moment."
     return found_first(first, f"{name}: {fleet(first)}.", rest)
 
 
@@ -155,7 +156,7 @@ def load_facts(report: Report) -> str:
         each = f"{show_number(hosted['price'])} and {show_number(hosted['output_price'])} USD a million tokens"
         month = f": {show_count(hosted['per_month'])} USD a month" if hosted["per_month"] else ""
         items.append(text(f"By the token, from {hosted['seller']} ({hosted['date']}), {each} read and written{month}"))
-    if energy := first["energy"]:
+    if (energy := first["energy"]) and energy["kwh_per_month"] is not None:
         site = f"{show_count(energy['kwh_per_month'])} kWh and {show_count(energy['co2_kg_per_month'])} kg CO₂ a month"
         items.append(text(f"At the boards' limit, with the site's share: {site}"))
     if month := first["cost"]["break_even_months"]:

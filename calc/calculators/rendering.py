@@ -38,12 +38,15 @@ COMPARED_OF_TRAINING = (
     *("model", "method", "framework", "precision", "optimizer", "checkpointing", "cross_entropy", "micro_batch"),
     *("gradient_accumulation", "sequence_tokens", "accelerator", "accelerators", "sharding"),
 )
+Leads = tuple[tuple[str, str], ...]  # words, and the calculator that they lead to
 WHOLE = re.compile(r"\d[\d,]* × [\w,]*\w|\(?\d+-way")
 SEVERITIES = {WRONG: "Wrong", CAUTION: "Caution", INFO: "Note"}  # the gravest first
 
 
-def answer_html(verdict: Verdict, report: Report, *, bars: str = "", facts: str = "", assumptions: list[str]) -> str:
-    """Return a whole answer around a calculator's own verdict and facts."""
+def answer_html(
+    verdict: Verdict, report: Report, *, bars: str = "", facts: str = "", assumptions: list[str], leads: Leads = ()
+) -> str:
+    """Return a whole answer around a calculator's own verdict and facts; it leads on to others with the same case."""
     return "".join(
         (
             verdict_html(*verdict, asked=asked_words(report)),
@@ -51,7 +54,7 @@ def answer_html(verdict: Verdict, report: Report, *, bars: str = "", facts: str 
             warnings_html(report["warnings"]),
             bars,
             facts,
-            differs_html(report),
+            onward_html(report, leads),
             working_html(report["steps"]),
             listing("Assumptions", "assumptions", assumptions),
             listing("Sources", "sources", [source_html(source) for source in sources_of(report)]),
@@ -66,8 +69,11 @@ def corrected_html(report: Report) -> str:
     return corrected.corrected_html(report)
 
 
-def differs_html(report: Report) -> str:
-    """Return the link to where a run's own figures are compared; empty where nothing ran, or otherwise divided."""
+def onward_html(report: Report, leads: Leads) -> str:
+    """Return links with this case: to calculators that answer more of it, and to where own figures are compared.
+
+    Empty where nothing runs, or otherwise divided.
+    """
     scenario = report["scenario"]
     trains = scenario.get("workload") == "training"
     named = all(isinstance(scenario.get(name), str) for name in ("accelerator", "model"))
@@ -79,8 +85,11 @@ def differs_html(report: Report) -> str:
     names, page = (COMPARED_OF_TRAINING, "your-training") if trains else (COMPARED, "your-measurement")
     said = [(name, scenario[name]) for name in names if isinstance(scenario.get(name), str | int | float)]
     query = "&".join(f"{name}={escaped(str(value))}" for name, value in said)
-    link = element("a", "Your measurement differs?", href=f"{ROOT}calculators/{page}/?{query}")
-    return element("p", link, class_="calc-differs")
+    links = [
+        element("a", words, href=f"{ROOT}calculators/{place}/?{query}")
+        for words, place in (*leads, ("Your measurement differs?", page))
+    ]
+    return element("p", " ".join(links), class_="calc-differs")
 
 
 def spoken(headline: Callable[[Report], Verdict | tuple[str, str]]) -> Callable[[Report], str]:
@@ -119,6 +128,31 @@ def unless_tight(memory: Mapping[str, Any]) -> str:
         return ""
     more = show_number(100 * (1 - memory["chance"]), 2)
     return f" That it fits is not certain: {more} % of such runs need more memory."
+
+
+def starting(report: Report) -> Fits:
+    """Return whether what is asked fits and is known to start, and how surely: what nobody measured is not certain."""
+    fits = fitting(report["memory"])
+    return "tight" if fits is True and unless_started(report) else fits
+
+
+def unless_started(report: Report) -> str:
+    """Return why it is not certain that something starts, as a sentence after another; empty where its like did."""
+    if report["runs"] is None:
+        return " That it starts is not certain: nobody is known to say that it runs."
+    if report["measured"]["started"]:
+        return ""
+    return f" That it starts is not certain: nothing like it was measured{as_old(report)}."
+
+
+def unless_sure(report: Report) -> str:
+    """Return why it is not certain that something fits and starts, as a sentence after another."""
+    return unless_tight(report["memory"]) or unless_started(report)
+
+
+def as_old(report: Report) -> str:
+    """Return of which versions nothing is measured, where a reader named one: newer ones say nothing of it."""
+    return "" if "engine_version" in report["defaults"] else " in this version or an older one"
 
 
 def part_bytes(report: Report, part_id: str) -> int:
@@ -183,8 +217,9 @@ def measured_text(report: Report, figure: str) -> str:
     """Return how many measurements stand behind the "speed" or the "memory" of an answer, or that none do."""
     found = report["measured"][figure]
     if not found["rows"]:
-        wider = ", and the range is the wider one" if figure == "speed" else ""
-        return f"The {figure} of such a case is <strong>not measured</strong>: nothing published is like it{wider}."
+        said = as_old(report) if "since" in report["measured"] else ""
+        said += ", and the range is the wider one" if figure == "speed" else ""
+        return f"The {figure} of such a case is <strong>not measured</strong>: nothing published is like it{said}."
     rows = "one measurement" if found["rows"] == 1 else f"{show_count(found['rows'])} measurements"
     sources = "one source" if found["sources"] == 1 else f"{show_count(found['sources'])} sources"
     return f"The {figure} of such cases is <strong>measured</strong>: {rows} of {sources}"

@@ -25,6 +25,7 @@ FORM_FIELDS = {
     "speculation": "speculation_method",
     "adapters_served": "adapters_count",
     "start": "start_from",
+    "disaggregation": "prefill_accelerators",
 }
 
 

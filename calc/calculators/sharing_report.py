@@ -68,6 +68,9 @@ def share(values: dict[str, object]) -> Report:
         display_bytes=whole(values, "display") * MIB,
         one_process=values["processes"] == ONE_PROCESS,
     )
+    if found.available <= 0:
+        room = f"{found.capacity // MIB:,} MiB"
+        raise ScenarioError("display", f"leaves nothing of the {room} of {accelerator.name} to the models")
     models = {f"model{suffix}": model for suffix, _, model in read}
     held = [
         tenant_report(tenant, name, found, index)

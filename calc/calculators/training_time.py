@@ -2,7 +2,7 @@
 
 from calc.calculators.asked import run_words
 from calc.calculators.calculator import Calculator, Preset
-from calc.calculators.engines import devices, division
+from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.hosting import POWER_LIMIT
 from calc.calculators.inputs import Choice, Number, Report
 from calc.calculators.rendering import (
@@ -175,7 +175,7 @@ def headline(report: Report) -> Verdict:
     if memory["fits"]:
         return fitting(memory), whole, said + unless_tight(memory)
     missing = size_gib(-memory["headroom_bytes"])
-    return False, f"It does not fit, {missing} are missing.", f"If it did: {whole} {said}"
+    return False, f"It does not fit, {missing} are missing.", f"If it did: {whole} {said}{first_repair(report)}"
 
 
 def render(report: Report) -> str:

@@ -1,5 +1,6 @@
 """What can my money run? Devices that it buys or rents, each with the largest model that it runs."""
 
+from calc.calculators.asked import in_format
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.html import text
 from calc.calculators.inputs import Amount, Choice, Number, Report
@@ -9,12 +10,11 @@ from calc.calculators.options import (
     LEFT,
     MODEL,
     POWER,
+    cost_words,
     each_answer,
     fleet,
-    format_of,
     found_first,
     model_of,
-    money,
     money_column,
     option_table,
 )
@@ -39,7 +39,7 @@ from calc.calculators.serving_inputs import cache_formats
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
 from calc.planner.wanted import recent
-from calc.scenario.fields import USUAL
+from calc.scenario.fields import PUBLISHED, USUAL
 
 SPENT = {"buy": "price", "rent": "price_per_month"}  # limits of a question
 
@@ -93,12 +93,9 @@ def headline(report: Report) -> Verdict:
     if not listed:
         return False, "So much money runs no model so.", "Slower answers, shorter texts or more devices would help."
     first, (_, field) = listed[0], paid(report)
-    said = f"{model_of(first)} in {format_of(first['scenario'])} on {fleet(first)}."
-    rest = f"The largest that it runs: {each_answer(first)} for each reader, {money(first, field)}{SAID[field]}."
+    said = f"{model_of(first)} {in_format(first['scenario'].get('weights', PUBLISHED))} on {fleet(first)}."
+    rest = f"The largest that it runs: {each_answer(first)} for each reader, {cost_words(first, field)}."
     return found_first(first, said, rest)
-
-
-SAID = {"purchase": " to buy", "rent_per_month": " a month"}
 
 
 def render(report: Report) -> str:

@@ -8,6 +8,8 @@ from calc.calculators.options import (
     FORMAT,
     LEFT,
     POWER,
+    amount,
+    cost_words,
     each_answer,
     fleet,
     found_first,
@@ -103,16 +105,16 @@ def headline(report: Report) -> Verdict:
     if not listed:
         return False, f"Nothing serves {name} so.", "More devices, fewer bits or shorter texts would make a difference."
     first, words = listed[0], dict(RANKS)[report["question"]["rank_by"]].lower()
-    spent, field = paid(report)
-    bought = field == "purchase"
-    cost = f"{money(first, field)} {spent.lower()}" if bought else f"{money(first, 'rent_per_hour')} an hour"
-    rest = f"{words}, {each_answer(first)} for each reader, {cost}."
+    field = "purchase" if paid(report)[1] == "purchase" else "rent_per_hour"
+    if amount(first["cost"], field) is None:
+        words = words.replace("least cost", "fewest devices")  # by which those without a price are ranked
+    rest = f"{words}, {each_answer(first)} for each reader, {cost_words(first, field)}."
     return found_first(first, f"{name}: {fleet(first)}.", rest[0].upper() + rest[1:])
 
 
 def render(report: Report) -> str:
     """Return the answer's HTML."""
-    spent, field = paid(report)
+    price, field = paid(report)
     columns = (
         EACH,
         money_column("Rent, an hour", "rent_per_hour"),
@@ -124,7 +126,7 @@ def render(report: Report) -> str:
     )
     caption = f"What serves {model_name(report['question'])}, best first"
     listed = option_table(options_of(report), "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption)
-    drawn = plot(report, fleet, WILL_IT_FIT, cost=field, words=f"{spent}, USD")
+    drawn = plot(report, fleet, WILL_IT_FIT, cost=field, words=f"{price}, USD")
     return plan_html(headline(report), report, listed + drawn if options_of(report) else "", ASSUMPTIONS)
 
 

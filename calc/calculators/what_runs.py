@@ -1,7 +1,7 @@
 """What runs on my hardware? Models that fit and are fast enough on devices that a reader has, the largest first."""
 
 from calc.architecture.parameters import parameters_total
-from calc.calculators.asked import format_words
+from calc.calculators.asked import in_format
 from calc.calculators.calculator import Calculator, Preset
 from calc.calculators.hosting import MOST_GIB, size_bytes
 from calc.calculators.html import text
@@ -18,6 +18,7 @@ from calc.calculators.options import (
     model_of,
     option_table,
     ordered,
+    rate,
     weights,
 )
 from calc.calculators.planned import (
@@ -33,7 +34,7 @@ from calc.calculators.planned import (
 from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
 from calc.catalog import catalog
-from calc.scenario.fields import USUAL
+from calc.scenario.fields import PUBLISHED, USUAL
 from calc.scenario.model import known_architecture
 from calc.units import show_large_count
 
@@ -49,6 +50,7 @@ RANKS = (
 )
 FIRST = {"size": "the largest", "speed": "the fastest", "margin": "what leaves most memory"}
 BILLION = 10**9
+READ_ALONG = 5  # tokens a second
 
 INPUTS = (
     Choice("accelerator", "GPU or computer", "What you have.", "rtx-4090", kind="accelerators"),
@@ -96,7 +98,10 @@ PRESETS = (
     Preset("A computer with an RTX 4090", {}),
     Preset("Two RTX 3090", {"accelerator": "rtx-3090", "accelerators": "2", "context_tokens": "16384"}),
     Preset("A Mac with 64 GB, ten tokens a second", {"accelerator": "m4-max-64gb", "tokens_per_s_each": "10"}),
-    Preset("An RTX 3060 in a computer with 64 GB", {"accelerator": "rtx-3060-12gb", "host_memory": "64"}),
+    Preset(
+        "An RTX 3060 in a computer with 64 GB, ten tokens a second",
+        {"accelerator": "rtx-3060-12gb", "host_memory": "64", "tokens_per_s_each": "10"},
+    ),
     Preset("Eight gigabytes", {"accelerator": "rtx-2080", "context_tokens": "4096"}),
     Preset("One H100 for 32 readers", {"accelerator": "h100-sxm-80gb", "sequences": "32"}),
     Preset("Llama 3.3 70B on an RTX 5090?", {"accelerator": "rtx-5090", "why_not": "llama-3.3-70b"}),
@@ -128,12 +133,17 @@ def headline(report: Report) -> Verdict:
         said = f"{model_name({'model': one})} does not run on {place}." if one else f"Nothing runs so on {place}."
         return False, said, "What is in the way stands below."
     first = listed[0]
-    name, bits = model_of(first), format_words(first["scenario"].get("weights", "published"))
+    name, bits = model_of(first), in_format(first["scenario"].get("weights", PUBLISHED))
     if "model" in report["question"]:
-        return found_first(first, f"{name} runs on {place} in {bits}:", f"{each_answer(first)} for each reader.")
+        return found_first(first, f"{name} runs on {place} {bits}:", f"{each_answer(first)} for each reader.")
     rank = report["question"]["rank_by"]
-    count = "One model runs" if len(listed) == 1 else f"{len(listed)} models run"
-    rest = f"The first is {name} in {bits}, {each_answer(first)}."
+    many = "one model runs" if len(listed) == 1 else f"{len(listed)} models run"
+    more = len(listed) == report["question"]["count"]  # it looks for no more than it shows
+    count = f"At least {many}" if more else many.capitalize()
+    slow = (
+        ", slower than people read: At least so fast asks for more" if (rate(first) or READ_ALONG) < READ_ALONG else ""
+    )
+    rest = f"The first is {name} {bits}, {each_answer(first)}{slow}."
     return found_first(first, f"{count} on {place}, {FIRST[rank]} first.", rest)
 
 

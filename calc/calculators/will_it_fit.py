@@ -176,7 +176,8 @@ def render(report: Report) -> str:
     """Return the answer's HTML."""
     facts = repairs_html(report) + parts_html(report) + room(report) + start_html(report)
     line = verdict(report)
-    return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=assumptions(report))
+    said, leads = assumptions(report), (("How fast is it?", "speed"),)
+    return answer_html(line, report, bars=bars_html(report), facts=facts, assumptions=said, leads=leads)
 
 
 def timed(asked: Mapping[str, object]) -> bool:

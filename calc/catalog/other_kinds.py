@@ -38,6 +38,7 @@ KINDS = (
         r"diffusion-?gemma|llada(\d(\.\d)?)?",
     ),
     ("makes sound from text", r"stable-audio(-open)?"),
+    ("is served by its maker, who publishes no weights", r"\A(chatgpt|gpt-?[45]|claude|gemini|grok-?[3-9])[\w.-]*"),
     ("is a table of vectors of words, without layers", r"glove|potion|static-(similarity|retrieval)|fasttext|word2vec"),
     (
         "hears by a conformer that shortens sound with convolutions",

@@ -8,6 +8,7 @@ from calc.units import read_count
 
 Rule = tuple[str, str, Callable[[re.Match[str]], object]]  # a field, a pattern, and what reads its match
 MOST_BITS = 32  # of a weight
+SECONDS_OF = {"s": 1, "m": 60, "h": 3600, "st": 3600} | dict.fromkeys("dtjg", 86400)  # by how their names begin
 
 
 def tokens(match: re.Match[str]) -> object:
@@ -36,7 +37,7 @@ def amount(match: re.Match[str]) -> object:
 def each_second(match: re.Match[str]) -> object:
     """Return how many come in a second, of a number of them in a second, a minute, an hour or a day."""
     several = {"k": 1000, "m": 1e6}.get(LARGE.get(match[2], match[2]), 1)
-    return float(match[1].replace(",", "")) * several / {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[3]]
+    return float(match[1].replace(",", "")) * several / SECONDS_OF[match[3]]
 
 
 def seconds(match: re.Match[str]) -> object:

@@ -22,7 +22,7 @@ NUMBERS = {
 BETWEEN = frozenset(
     (
         "gpu", "gpus", "cards", "card", "nvidia", "amd", "intel", "apple", "dgx", "hgx", "of", "the", "my", "x", "×",
-        "*", "used", "tesla", "geforce", "radeon", "instinct", "quadro",
+        "*", "used", "old", "refurbished", "tesla", "geforce", "radeon", "instinct", "quadro",
         "(", "卡", "张", "块", "台", "片", "昇", "腾", "路",
     )
 )  # fmt: skip

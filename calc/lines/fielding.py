@@ -31,7 +31,8 @@ TAKEN_BY = (
         "hours_a_day": ("hardware", "power"),
     }
     | {"requests_per_s": ("hardware", "speed")}
-    | {"days": ("deadline",), "buys": ("hardware",), "supply_w": ("power",), "several": (), "part_active": ()}
+    | {"days": ("deadline",), "buys": ("hardware",), "supply_w": ("power",)}
+    | dict.fromkeys(("several", "part_active", "image_size"), ())
     | dict.fromkeys(("adapters", "speculation", "bits_per_weight", "memory_fraction", "sequence_slots"), RUN)
     | {
         "offload": ("training", "trained_on", "duration", "longest"),
@@ -160,8 +161,10 @@ def retake(reader: Reader, chip: Chip) -> None:
 def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | None, object]:
     """Return the field and the value of an amount: None for a word that only asks, empty for what has no field."""
     field, value = amount.field, amount.value
-    if field in ("asks", "trains", "nodes", "at_once", *DEGREES):
+    if field in ("asks", "trains", "nodes", "at_once", "aside", *DEGREES):
         return None, None
+    if field == "either":  # which is better, to rent or to buy
+        return (None if kind == "hardware" else ""), None
     if field == "of":
         return (None if kind in ("limit", "longest") else ""), None
     if field in ("owns", "buys"):  # which changes what is looked for, and nothing of what is there

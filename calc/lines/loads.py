@@ -120,7 +120,7 @@ LOADS: tuple[Rule, ...] = (
     ("sequences", rf"\b{NUMBER}\s*(?:并发|个?用户)", plainly),
     (
         "of",
-        rf"\b(?:{HOW_MANY}|max(?:imum)?(?: number of)?|most)\s*(?:{AT_ONCE}\s+)?{PEOPLE}\b(?:\s+{AT_ONCE})?",
+        rf"\b(?:{HOW_MANY}|max(?:imum)?(?: number of)?|most)\s*(?:{AT_ONCE}\s+)?{PEOPLE}\b(?![- ]len)(?:\s+{AT_ONCE})?",
         said("sequences"),
     ),
     ("of", rf"\b{HOW_MANY}(?=(?:\s+(?!{NO_NAME}\b|\d+\s)[\w.-]+){{1,4}}\s+{PEOPLE}\b)", said("sequences")),

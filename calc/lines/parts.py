@@ -3,7 +3,7 @@
 NUMBER = r"((?<![\d.])\d+(?:,\d+)*(?:\.\d+)?)"  # a whole one: flux.1 has none
 COUNT = rf"{NUMBER}\s?([km])?\b"
 PER_SECOND = (
-    r"(?:tok(?:en)?s?|tks?|jetons?|t)\s*(?:/|per|a|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
+    r"(?:tok(?:en)?s?|tks?|jetons?|t)\s*(?:/|per|a|al|pro|par|por)\s*s(?:ec(?:ond[eo]?)?s?|ek(?:unde)?|egundo)?\b|tps\b"
     r"|tokens?\s+per\s+sec\w*"
 )
 PEOPLE = (
@@ -22,8 +22,8 @@ NO_PEOPLE = (
     r"|threads|cores|channels|experts|heads|files"
     r"|slots|lanes|instances|replicas|runs|times|turns|rounds|tasks|books|songs|videos|frames|prompts|questions)"
 )
-HOW_MANY = r"(?:(?:how many|number of|wie ?viele|cuant[oa]s|combien de)\b|combien d')"
-NO_NUMBER = r"(?:v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
+HOW_MANY = r"(?:(?:how many|number of|wie ?viele|cuant[oa]s|quant[ie]|combien de)\b|combien d')"
+NO_NUMBER = r"(?:tokens?|v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  # of which there is much, and not many
 # What stands in no name that people are counted of: how many whisper streams.
 NO_NAME = r"(?:for|to|with|on|in|per|can|do|does|did|will|would|should|are|is|i|we|gpus?|cards?|and|or)"
 NAME_OF_CARD = r"\d0[5-9]0\b"  # 3090 pages a second are of a card
@@ -42,7 +42,8 @@ OF_ANSWERS = r"(?:outputs?|answers?|responses?|completions?|antwort(?:en)?|ausga
 BATCH = r"(?:(?:micro[-_ ]?|per_device_(?:train_)?)?batch(?:[-_ ]?size)?(?:\s+per\s+(?:gpu|device))?|m?bs)"
 A_SECOND = r"(?:[a-z]{3,}s|req)\s*(?:/|per)\s*(?:s(?:ec(?:onds?)?)?|min(?:utes?)?)\b"  # texts, images or requests
 OF_REQUESTS = (
-    r"(?:req(?:uest)?s?|queries|calls|docs?|documents?|texts?|images?|pages?|sentences?|embeddings?|chunks?|passages?)"
+    r"(?:req(?:uest)?s?|anfragen|requetes|peticiones|richieste|queries|calls|docs?|documents?|texts?|images?|pages?"
+    r"|sentences?|embeddings?|chunks?|passages?)"
 )
 WAIT = r"(?:(?:in|within|under|below|of|at most|less than|max(?:imum)?|up to|<=?|=|:)\s*)*"  # no longer than so long
 SECONDS = r"(ms|milliseconds?|s|sec(?:onds?)?)\b"
@@ -55,10 +56,21 @@ UNDER = r"(?:under|below|less than)"
 MOST = r"(?:max(?:imum)?|longest|largest|most|biggest|how (?:much|long|large|big)(?:(?: of)? an?)?)"
 OF_CONTEXT = r"(?:\s*(?:window|length|size|len))?(?:\s*(?:of|=|:|is|at|up to|supports?))*\s*"
 DOLLARS = (
-    rf"(?:(?:\bus\s?)?(?:\$|\busd)\s?{NUMBER}\s?(k)?\b"
+    rf"(?:(?<![a-z])(?:us\s?)?(?:\$|\busd)\s?{NUMBER}\s?(k)?\b"
     rf"|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
 )
-NO_DOLLARS = r"(?:[€£¥]|eur|gbp|pounds?\b)"  # of which no prices are known
+CURRENCIES = {
+    "EUR": r"(?:€|(?<![a-z])eur(?:os?)?\b)",
+    "GBP": r"(?:£|(?<![a-z])(?:gbp|pounds?|quid)\b)",
+    "BRL": r"(?<![a-z])(?:r\$|(?:brl|reais)\b)",
+    "INR": r"(?:₹|(?<![a-z])(?:inr|rupees?)\b)",
+    "CAD": r"(?<![a-z])(?:ca?\$|cad\b)",
+    "AUD": r"(?<![a-z])(?:au?\$|aud\b)",
+    "CHF": r"(?<![a-z])chf\b",
+}  # as people write them
+OTHER_MONEY = f"(?:{'|'.join(CURRENCIES.values())})"
+MONEY = rf"(?:{DOLLARS}|{OTHER_MONEY}\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*{OTHER_MONEY})"
+NO_DOLLARS = r"(?:[€£¥₹]|eur|gbp|chf|pounds?\b|quid\b|[a-z]\$|rupees\b|reais\b)"
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
 PER_TOKEN = r"(?:/|per|an?|each)\s*tok(?:en)?\b"
 DIVIDED = (

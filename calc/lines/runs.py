@@ -24,6 +24,14 @@ from calc.lines.parts import (
 RUNS: tuple[Rule, ...] = (
     # Several models on one card, which no question has a field for.
     ("several", r"\b(?:two|three|both|several|multiple)\b(?=(?: \S+){0,3} (?:models|llms)\b)", said(True)),
+    ("aside", r"\bopen(?:[- ](?:source|weights?))?(?=(?: \w+)? (?:models?|llms?)\b)", said(True)),
+    ("either", r"\brent or buy\b|\bbuy or rent\b", said(True)),
+    # Of what a model is shown: no count of cards.
+    (
+        "image_size",
+        r"(?<![\w.])(?:\d{4}\s?[x×]\s?\d{3,4}|\d{3}\s?[x×]\s?(?!\d0[5-9]0)\d{3,4})\b(?:\s*px\b)?",
+        said(True),
+    ),
     ("asks", r"\bhow many (?:gi?bs?|gigs?|gigabytes)\b|\bon disk\b", said("memory")),
     ("asks", rf"\b{HOW_MANY}(?!\s*(?:of\s+)?{NO_NUMBER}\b)|(?:多少|几)(?=[张块台卡])", said("count")),
     ("asks", r"\b(?:capacity (?:plan(?:ning)?|estimate)|sizing)\b", said("count")),

@@ -29,7 +29,8 @@ SPEEDS: tuple[Rule, ...] = (
     ("ttft_s", rf"{WAIT}\b{NUMBER}\s*{SECONDS}\s*(?:ttft|(?:time )?to (?:the )?first token)\b", seconds),
     (
         "requests_per_s",
-        rf"\b(?!{NAME_OF_CARD}){NUMBER}\s?(k|m|thousand|million)?\s*{OF_REQUESTS}\s*(?:/|per|an?|each)\s*(s|m|h|d)(?:\b|ec|in|r\b|our|ay)\w*",
+        rf"\b(?!{NAME_OF_CARD}){NUMBER}\s?(k|m|thousand|million)?\s*{OF_REQUESTS}\s*(?:/|per|an?|am|al|each|pro|par|por)\s*"
+        r"(st(?=unde)|s|m|h|d|t(?=ag)|j(?=our)|g(?=iorno))(?:\b|ec|eg|ek|in|r\b|our|ay|eure|ora|unde|ag|ia|iorno)\w*",
         each_second,
     ),
     ("requests_per_s", rf"\b{NUMBER}\s*(?:r|q)ps\b", amount),
@@ -75,7 +76,7 @@ SPEEDS: tuple[Rule, ...] = (
     # How long a run takes, and how many tokens it reads.
     (
         "training_tokens",
-        rf"\b{NUMBER}\s?(million|mil|billion|bn|trillion|[mbt])\s*(?:training\s+)?tok(?:en)?s\b",
+        rf"\b{NUMBER}\s?(million|mil|billion|bn|trillion|[mbt])\s*(?:training\s+)?tok(?:en)?s?\b",
         written,
     ),
     ("training_tokens", rf"(?<=on ){NUMBER}\s?(trillion|t)\b", written),

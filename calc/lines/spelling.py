@@ -28,7 +28,7 @@ RULES = (
     (re.compile(rf"(?<![\d.,])(\d{{1,3}})\.(?=\d{{3}}{COUNTED})"), r"\1,"),  # German: 32.768 Token
     # French: 2 000 €, 10 000 tokens; of other things, a number before 500 may be a version.
     (re.compile(rf"(?<![\w.,])(\d{{1,3}})[ \u00a0\u202f](?=\d00\s?{MONEY}|000{COUNTED})"), r"\1,"),
-    (re.compile(r"(?<![\d.,])(\d{1,3}),(?=\d\s?(?:[bmt]\b|bits?\b|[gt]b\b))"), r"\1."),  # both: 1,5b
+    (re.compile(r"(?<![\d.,])(\d{1,3}),(?=\d\s?(?:[bmt]\b|mil\b|bits?\b|[gt]b\b))"), r"\1."),  # both: 1,5b
 )
 
 

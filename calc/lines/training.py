@@ -7,6 +7,7 @@ from calc.catalog.support import METHODS
 from calc.lines.layout import layout
 from calc.lines.makers import vendors
 from calc.lines.reader import Reader
+from calc.memory.training.states import MATRICES, OPTIMIZERS
 from calc.planner.question import MOST_DEVICES
 from calc.planning.support import has_method
 from calc.scenario.fields import USUAL_FRAMEWORK
@@ -32,7 +33,7 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     usual: dict[str, object] = {
         "method": "full" if is_whole(reader, kind, anew=anew) else smallest_method(reader),
         "checkpointing": "full",
-        **({"sharding": "zero-3"} if several else {}),
+        **({"sharding": "zero-1" if keeps_matrices(reader) else "zero-3"} if several else {}),
         **({"sequence_tokens": of_each(reader)} if kind != "duration" or reader.value("samples") or not anew else {}),
     }
     if (stages := reader.count("pipeline") or 1) > 1:  # of which fewer would leave stages idle (GPipe, section 2.3)
@@ -48,6 +49,12 @@ def trained(reader: Reader, kind: str) -> dict[str, object]:
     if (rank := reader.value("rank")) is not None and scenario["method"] != "full":
         scenario["lora"] = {"rank": rank}
     return scenario
+
+
+def keeps_matrices(reader: Reader) -> bool:
+    """Return whether a line's optimizer needs whole matrices, of which more sharding leaves each rank a piece."""
+    optimizer = OPTIMIZERS.get(str(reader.value("optimizer")))
+    return optimizer is not None and optimizer.kind == MATRICES
 
 
 def is_whole(reader: Reader, kind: str, *, anew: bool) -> bool:

@@ -15,7 +15,7 @@ FOR_MODELS = re.compile(
 FOR_HARDWARE = re.compile(
     r"\b(?:what|which|hardware|gpus?|cards?|servers?|budget|requirements?|v?ram|memory|mem|needs?|needed"
     r"|how (?:much|big|large)|minimum|cheapest|buy|best|serv(?:e|ing)|host(?:ing|en)?|quote|cluster|sizing|spec|rent\w*"
-    r"|serveurs?|servidor(?:es)?|grafikkarten?|carte|tarjeta|placas?|speicher|memoire|memoria)\b|显[卡存]"
+    r"|serveurs?|servidor(?:es)?|grafikkarten?|carte|tarjeta|placas?|speicher|memoire|memoria|build)\b|显[卡存]|видеокарт"
     rf"|\bhow many {SIZES}|\b(?:costs?|price)\s+(?:per|an?)\s+(?:h(?:ou)?r|mo(?:nth)?)\b"
 )
 FOR_MEMORY = re.compile(
@@ -61,7 +61,7 @@ CACHES = (
     re.compile(r"\b([a-z]+\d\w*)\s*(?:kv[-_ ]?cache|kv|cache)\b"),
 )
 EXTERNAL = re.compile(r"\be-?gpu\b|\bexternal\b|\b(?:thunderbolt|oculink)\b")  # a card beside a laptop
-LAPTOP = re.compile(r"\b(?:laptop|notebook)s?\b")
+LAPTOP = re.compile(r"(?:\b(?:laptop|notebook)s?|(?<=\d )mobile|(?<= ti )mobile)\b")
 APPLE = re.compile(r"\b(?:i?macs?(?: mini| studio| pro)?s?|macbooks?(?: pro| air)?s?|mb[ap])\b")
 OF_APPLE = re.compile(rf"{APPLE.pattern}|(?<=m\d )(?:air|mini|studio)\b")
 MACBOOK = re.compile(r"\b(?:macbooks?|mb[ap])\b")
@@ -87,6 +87,7 @@ POWER = re.compile(
     r"|\bwatts?\b|\bwattage\b|\bpsu\b|\belectric(?:ity)?\b"
     r"|\b(?:energy|joules?|kwh|wh)\b|\b(?:heat|hot|cooling|btu)\b"  # which all becomes heat
 )
+ANEW = re.compile(r"\bfrom (?:scratch|zero)\b|(?<!continued )\bpre-?train")  # no adapter stands in for that
 CHINCHILLA = re.compile(r"\bchinchilla\b")  # a run as long as serves a model best
 DRAWS = re.compile(
     rf"{POWER.pattern}|\b(?:draws?|pulls?|uses?|consumes?|verbraucht)\b"
@@ -95,6 +96,7 @@ OF_PRICES = re.compile(
     r"\b(?:prices?|pricing|rent|rental|rented|(?:(?:per|an?|each) )?(?:hour|month)|(?:hourly|monthly)(?: rates?)?)\b"
 )
 NOTHING = re.compile(r"(?!)")
+COSTS = re.compile(r"\$|\b(?:costs?|price|expenses?|dollars|how much|kosten|kostet|cuesta|coute)\b")
 RENT_OR_BUY = re.compile(r"\brent\b.{1,12}\bbuy\b|\bbuy\b.{1,12}\brent\b")
 PRICED = re.compile(
     r"^(?!.*\bbuy\b).*(?:\b(?:prices?|pricing|rent|rental|costs?|(?:hourly|monthly) rates?)\b"

@@ -223,9 +223,10 @@ class Kernels(DeviceLaws):
         if own.packed_elements and operation.queries <= FEW_PACKED and operation.kernel not in PLAIN_KERNELS:
             elements = operation.pairs * operation.heads * (operation.key_dim + operation.value_dim)
             seconds = max(seconds, decode.start_s + elements / (own.packed_elements * self.unit_clocks))
-        if not own.key_walk_s:
+        if not (own.key_walk_s or own.latent_cycles):
             return seconds
-        return max(seconds, walk_s(own, operation, keys=keys, units=self.units, start_s=decode.start_s))
+        clocks, start_s = self.unit_clocks, decode.start_s
+        return max(seconds, walk_s(own, operation, keys=keys, units=self.units, unit_clocks=clocks, start_s=start_s))
 
     def recurrence(self, operation: Recurrence) -> float:
         """Return the seconds of a recurrent mixer's update."""

@@ -43,6 +43,8 @@ class OwnKernels(NamedTuple):
     prompt_heads: float = 0.0  # query heads of prompts that kernels over chosen entries take: fewer are filled up
     step_heads: float = 0.0  # the same of the next tokens
     gather_cycles: float = 0.0  # of a unit that gathers an entry a prompt's token chose, for a tile of its query heads
+    latent_cycles: float = 0.0  # of an element of latent vectors and keys, over which one unit walks; 0: a library's do
+    latent_splits: float = 0.0  # units that share a sequence's then
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
@@ -117,11 +119,19 @@ def gathered_s(own: OwnKernels, operation: Attention, unit_clocks: float) -> flo
     return own.gather_cycles * operation.pairs * tiles / unit_clocks if operation.chosen else 0.0
 
 
-def walk_s(own: OwnKernels, operation: Attention, *, keys: float, units: float, start_s: float) -> float:
-    """Return the seconds in which compute units walk over keys, those of a query head alone or sharing them."""
+def walk_s(
+    own: OwnKernels, operation: Attention, *, keys: float, units: float, unit_clocks: float, start_s: float
+) -> float:
+    """Return the seconds in which compute units walk over keys, those of a query head alone or sharing them.
+
+    `unit_clocks` are cycles a second of all units together. 0 where a library's kernels share keys among all units.
+    """
+    walk, splits = own.key_walk_s, own.key_splits
+    if operation.latent and own.latent_cycles:
+        walk, splits = own.latent_cycles * units / unit_clocks, own.latent_splits
     heads, kv_heads, width = operation.heads, operation.kv_heads, operation.key_dim + operation.value_dim
     turns, began = float(ceil(operation.sequences * heads / units)), 0.0
-    if own.key_splits:
+    if splits:
         tiles = operation.sequences * kv_heads * ceil(heads / kv_heads / TILE_HEADS)
-        turns, began = shared_turns(tiles=tiles, width=width, units=units, splits=own.key_splits), start_s
-    return began + turns * keys * width * own.key_walk_s
+        turns, began = shared_turns(tiles=tiles, width=width, units=units, splits=splits), start_s
+    return began + turns * keys * width * walk if walk else 0.0

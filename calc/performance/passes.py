@@ -21,7 +21,6 @@ from calc.performance.schedules import Schedule
 
 STREAM_BYTES = 4  # of an element of the hidden states as llama.cpp hands them on
 COPIED_TOKENS = 32  # of a pass from which on the device multiplies with what stands in the host's memory
-CAPTURED_CROSSINGS = 2  # in a pass between device and host, up to which what lies between is replayed as a graph
 
 if TYPE_CHECKING:
     from calc.performance.served_adapters import Served
@@ -211,7 +210,7 @@ class Passes(NamedTuple):
             return self.device_time(everything, segments, captured=False)
         row = tokens * self.demand.architecture.hidden_size * STREAM_BYTES
         crossing = Counted(HostCopy("Hidden states to the host and back", row), host.crossings)
-        captured = host.crossings <= CAPTURED_CROSSINGS
+        captured = host.crossings <= self.schedule.of("captured_crossings")
         found = self.device_time((*operations, crossing), segments, captured=captured)
         parts = processor_parts(away, host.law)
         return found._replace(parts=found.parts + parts, processor_s=sum(part.total for part in parts))

@@ -8,9 +8,14 @@ from calc.performance.device_laws import PLAIN_KERNELS
 from calc.performance.operations import Attention, Collective, Experts, HostCopy, Operation, Pass, Product
 from calc.performance.pass_times import HOST, Timed
 
+# Codes that stand for four or eight weights in a table: each is a load of its own, some 40 instructions for 32 weights
+# where masks take a dozen (ggml-cpu/arch/x86/quants.c, ggml_vec_dot_iq3_xxs_q8_K).
+IN_TABLES = ("iq1-s", "iq1-m", "iq2-xxs", "iq2-xs", "iq2-s", "iq3-xxs", "iq3-s")
+TABLE_FACTOR = 3.0
 # Formats without a kernel that takes several tokens at once: neither repacked in panels (ggml-cpu/repack.cpp) nor in
-# tinyBLAS (llamafile/sgemm.cpp, https://github.com/ggml-org/llama.cpp/pull/10010), so that each token unpacks anew.
-ONE_BY_ONE = ("q3-k", "q4-1", "q5-1", "q5-k", "q6-k")
+# tinyBLAS (llamafile/sgemm.cpp, https://github.com/ggml-org/llama.cpp/pull/10010), so that each token unpacks anew. Of
+# routed experts all do: ggml_compute_forward_mul_mat_id goes row by row, and so do its panels.
+ONE_BY_ONE = (*IN_TABLES, "iq4-xs", "q3-k", "q4-1", "q5-1", "q5-k", "q6-k")
 
 
 class ProcessorLaw(NamedTuple):
@@ -39,7 +44,7 @@ def processor_s(law: ProcessorLaw, operation: Operation) -> float:
     r"""Return the seconds of an operation: $t_0 n + B / \text{read} + (F + u W) / \text{rate}$.
 
     Threads that read do not compute meanwhile: a core waits for what it fetches, so the two add up. $u$ operations
-    unpack each of the $W$ weights, once for all tokens; in formats whose kernels take one token, for each.
+    unpack each of the $W$ weights, once for all tokens; for each where kernels take one token.
     """
     if isinstance(operation, Collective | HostCopy):
         return 0.0
@@ -52,8 +57,7 @@ def processor_s(law: ProcessorLaw, operation: Operation) -> float:
         moved = operation.weight_bytes  # operand and result stay in the processor's caches
     elif isinstance(operation, Experts):
         plain = operation.kernel in PLAIN_KERNELS
-        rows = operation.tokens * operation.active / operation.touched
-        unpacked = operation.touched * anew(operation.kernel, rows)
+        unpacked = operation.tokens * operation.active * table_factor(operation.kernel)
         weights = unpacked * operation.matrices * operation.n * operation.k
         moved, starts = operation.weight_bytes, operation.matrices + 2.0
     elif not isinstance(operation, Attention):
@@ -64,8 +68,13 @@ def processor_s(law: ProcessorLaw, operation: Operation) -> float:
 
 
 def anew(kernel: str, tokens: float) -> float:
-    """Return how often weights are unpacked that some tokens are multiplied with."""
-    return tokens if kernel in ONE_BY_ONE else 1.0
+    """Return how often weights are unpacked, as if by masks, that some tokens are multiplied with."""
+    return table_factor(kernel) * (tokens if kernel in ONE_BY_ONE else 1.0)
+
+
+def table_factor(kernel: str) -> float:
+    """Return times that unpacking a weight takes longer than by masks."""
+    return TABLE_FACTOR if kernel in IN_TABLES else 1.0
 
 
 def processor_parts(operations: Pass, law: ProcessorLaw) -> tuple[Timed, ...]:

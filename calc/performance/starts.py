@@ -1,9 +1,11 @@
 """What a step of decoding takes whatever it reads: its kernels begin one by one, and the host comes between."""
 
+from typing import NamedTuple
+
 from calc.performance.device_laws import PLAIN
-from calc.performance.forward import forward
+from calc.performance.forward import TENSOR, forward
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Attention, Counted, Experts, Operation, Pass, Pointwise, Product
+from calc.performance.operations import Attention, Collective, Counted, Experts, Operation, Pass, Pointwise, Product
 from calc.performance.passes import Passes
 from calc.performance.schedules import QUANTIZED, Factors, Schedule
 
@@ -11,31 +13,54 @@ from calc.performance.schedules import QUANTIZED, Factors, Schedule
 def beginnings(passes: Passes) -> Pass:
     """Return the operations of a step with nothing to read and nothing to multiply, which are the same on any device.
 
-    These are each matrix product, each layer's attention and experts, and work on each element. What devices send each
-    other, and states, are left out.
+    These are each matrix product, each layer's attention and experts, work on each element, and what tensor ranks send
+    each other, as two of them do: more take longer. Other messages, and states, are left out.
     """
     counts: dict[Operation, float] = {}
     for operation, times in forward(passes.model, passes.step(sequences=1.0, context=0)):
-        if isinstance(operation, Pointwise | Attention | Product | Experts):
+        of_tensors = isinstance(operation, Collective) and operation.group == TENSOR
+        if of_tensors or isinstance(operation, Pointwise | Attention | Product | Experts):
             bare = emptied(operation)
             counts[bare] = counts.get(bare, 0.0) + times
     return tuple(Counted(operation, times) for operation, times in counts.items())
 
 
-def starts_s(begun: Pass, kernels: Kernels, schedule: Schedule) -> float:
-    """Return the seconds that a step takes at least beside reading weights and caches, as its operations begin.
+class Begun(NamedTuple):
+    """What a step takes at least beside reading weights and caches."""
+
+    starts_s: float = 0.0  # in which its operations begin
+    messages_s: float = 0.0  # in which messages do, of any number of tensor ranks but one
+
+
+class Starts:
+    """How long operations take to begin on a device under an engine, each of which is worked out once.
 
     An engine's own kernels for a few rows begin alike in all number formats, so that what is found of one holds for
     the others.
     """
-    found = schedule.step_s
-    for operation, times in begun:
+
+    def __init__(self, kernels: Kernels, schedule: Schedule) -> None:
+        self.kernels, self.schedule = kernels, schedule
+        self.alike = kernels.own.vector_start_s > 0.0
+        self.known = dict[Operation, float]()
+
+    def step(self, begun: Pass) -> Begun:
+        """Return the seconds in which a step's operations begin, and those of its messages."""
+        known = self.known
+        for operation in [operation for operation, _ in begun if operation not in known]:
+            known[operation] = self.least(operation) * self.kernels.seconds(operation)
+        together = sum([times * known[operation] for operation, times in begun])
+        sent = sum([times * known[operation] for operation, times in begun if isinstance(operation, Collective)])
+        return Begun(self.schedule.step_s + together - sent, sent)
+
+    def least(self, operation: Operation) -> float:
+        """Return how many times as long as by its law an operation takes to begin, at least."""
         if isinstance(operation, Pointwise):
-            found += times * schedule.pointwise_kernels * kernels.seconds(operation)
-        elif factors := factors_of(operation, schedule, alike=kernels.own.vector_start_s > 0.0):
-            least = min(min(each.reading, each.working) for each in factors)
-            found += times * least * kernels.seconds(operation)
-    return found
+            return self.schedule.pointwise_kernels
+        if isinstance(operation, Collective):
+            return 1.0
+        factors = factors_of(operation, self.schedule, alike=self.alike)
+        return min((min(each.reading, each.working) for each in factors), default=0.0)
 
 
 def factors_of(operation: Operation, schedule: Schedule, *, alike: bool) -> list[Factors]:
@@ -55,6 +80,8 @@ def emptied(operation: Operation) -> Operation:
     """Return an operation on no rows; a product has no depth either, which is walked while it reads."""
     if isinstance(operation, Pointwise):
         return operation._replace(name="", bytes=0.0)
+    if isinstance(operation, Collective):
+        return operation._replace(name="", message_bytes=0.0, ranks=2)
     if isinstance(operation, Product):
         return operation._replace(m=0.0, n=0, k=0, weight_bytes=0.0, io_bytes=0.0)
     if isinstance(operation, Experts):

@@ -130,10 +130,15 @@ class Ledger(NamedTuple):
             found["break_even_months"] = None if busy is None else busy / hours
         return found
 
+    def rent(self, report: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a report says of rent; nothing where nobody says what so many cost in one machine."""
+        return {} if self.fleet.rent_per_hour is None else (report["cost"] or {}).get("rent") or {}
+
     def run(self, report: Mapping[str, Any], *, own_rent: float | None) -> tuple[Answer, Answer]:
         """Return what a training run costs and the energy that it takes, of a million tokens and of all of them."""
         cost = report["cost"] or {}
-        rent, energy, paid = (cost.get(name) or {} for name in ("rent", "energy_kwh", "electricity"))
+        energy, paid = (cost.get(name) or {} for name in ("energy_kwh", "electricity"))
+        rent = self.rent(report)
         money: Answer = {
             "currency": "USD",
             "rent_per_hour": self.fleet.rent_per_hour,

@@ -1,7 +1,7 @@
 """The answer to a question: options, which of them no other beats, and what was left out and why."""
 
 from collections.abc import Mapping
-from math import inf
+from math import ceil, inf
 from time import perf_counter
 from typing import Any
 
@@ -12,10 +12,11 @@ from calc.planner.account_working import account_steps
 from calc.planner.candidates import places
 from calc.planner.devices import Devices
 from calc.planner.need import Share
+from calc.planner.offered import MACHINE
 from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_second, writes
 from calc.planner.question import OF_A_RUN, Question, own_price, read_question
 from calc.planner.ranking import OF_SPEED
-from calc.planner.search import Search
+from calc.planner.search import OF_FLEETS, Search
 from calc.planner.steps import Steps, finished
 from calc.planner.surer import change_for, surer_context
 from calc.planning.cost import MILLION, USED, purchase_today
@@ -46,7 +47,8 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
     search, options, tried = yield from searching(question, facts)
     if not options:
         search.check()
-    if smaller := not served(question, options) and asked.get("weights") is None and as_published(question, facts):
+    unsaid = asked.get("weights") is None and as_published(question, facts)
+    if smaller := unsaid and not served(question, options):
         question = question._replace(weights=())
         search, options, more = yield from searching(question, facts)
         tried += more
@@ -59,7 +61,7 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
             "estimated": search.estimated,
             "milliseconds": round(1000 * (perf_counter() - began), 1),
         },
-        "warnings": warnings(question, search, options, smaller=smaller),
+        "warnings": warnings(question, search, options, unsaid=unsaid, smaller=smaller),
         "catalog": facts.version,
     }
 
@@ -150,13 +152,13 @@ def load(question: Question, share: Share | None) -> Answer | None:
 
 def cost(question: Question, report: dict[str, Any], ledger: Ledger) -> Answer:
     """Return what the devices cost to rent, to buy and to run, and what the same tokens cost elsewhere."""
-    rent = (report["cost"] or {}).get("rent")
+    rent = ledger.rent(report)
     own_rent, own_tariff = (own_price(question, name) for name in ("price_per_hour", "electricity_per_kwh"))
     money = ledger.money(own_rent=own_rent, own_tariff=own_tariff)
     month = money["owned_per_month" if question.limits.buys else "rent_per_month"]
     return {
         **money,
-        "per_million_output_tokens": rent.get("per_million_output_tokens") if rent else None,
+        "per_million_output_tokens": rent.get("per_million_output_tokens"),
         "hosted": ledger.hosted(report["scenario"], month if isinstance(month, float) else None),
     }
 
@@ -228,7 +230,7 @@ def frontier(question: Question, search: Search, options: list[Option]) -> list[
     ]
 
 
-def warnings(question: Question, search: Search, options: list[Option], *, smaller: bool) -> list[Answer]:
+def warnings(question: Question, search: Search, options: list[Option], *, unsaid: bool, smaller: bool) -> list[Answer]:
     """Return what a reader should know of the answer as a whole."""
     found: list[Warn] = []
     if not options:
@@ -238,6 +240,9 @@ def warnings(question: Question, search: Search, options: list[Option], *, small
     if options and smaller:
         message = "as it is published nothing surely serves it so: each option says in which format it does"
         found.append(Warn("fewer-bits", message, "weights"))
+    if options and unsaid and not smaller and question.rank_by in OF_FLEETS:
+        message = 'it is held as it is published: weights "any" tries fewer bits too, of which fewer devices hold more'
+        found.append(Warn("as-published", message, "weights", INFO))
     if options and (search.ended or (question.of == "model" and not search.rejected)):
         message = "nothing that was tried is too much: the model's own limit, or the end of the search, is what ends it"
         found.append(Warn("limit-not-met", message, "of", INFO))
@@ -247,7 +252,8 @@ def warnings(question: Question, search: Search, options: list[Option], *, small
         message = "options whose price is in no source come last"
         found.append(Warn("price-not-known", message, "rank_by", INFO))
     if question.limits.buys and any(stands_in_a_computer(option) for option in options):
-        computers = options[0].candidate.replicas + question.need.spare
+        first = options[0].candidate  # a board has slots for as many as machines of them have
+        computers = (first.replicas + question.need.spare) * ceil(first.devices.number / MACHINE)
         message = "prices are those of the devices alone, without the computers that they stand in"
         message += f": {computers:,} of them for the first option" if computers > 1 else ""
         found.append(Warn("devices-alone", message, "limits.buy", INFO))

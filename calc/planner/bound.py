@@ -7,17 +7,13 @@ from typing import NamedTuple
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.performance.engine_passes import Setup, kernels_and_schedule, passes_of
-from calc.performance.operations import Pass
-from calc.performance.starts import beginnings, starts_s
+from calc.performance.starts import Begun
+from calc.planner.beginnings import UNKNOWN, Beginnings, Divided, widest
 from calc.planner.candidate import Candidate, Own
 from calc.planning.bounds import Least, least, least_cache
-from calc.planning.layout import candidates
-from calc.planning.serving_question import is_timed_on
 from calc.planning.support import families_of, format_names
 from calc.planning.usual_engine import first_engine
 from calc.question import Asked, Question, read_asked, read_placement, read_question
-from calc.scenario.engine import on_maker
 from calc.scenario.fields import OF_HOST, USUAL
 from calc.scenario.formats import chosen_weights, with_experts
 from calc.scenario.model import read_model
@@ -29,7 +25,6 @@ READ = frozenset(("speculation", "arrivals", "concurrency", "kv_cache", "kv_cach
 PLACED = frozenset(OF_HOST)
 LENGTHS = ("context_tokens", "prompt_tokens", "output_tokens", "cached_tokens")
 NAMED = frozenset((*LENGTHS, "model", "weights", "engine", "accelerator", "accelerators", "sequences"))
-OF_MODELS = ("fuses", "absorbs_latents", "absorbs_chosen")  # coefficients by which an engine computes otherwise
 READING = attrgetter("read")
 # Fields that do not change what is asked of devices of a kind for each sequence.
 WHERE = ("accelerator", "accelerators", "sequences")
@@ -96,9 +91,10 @@ class Bounds:
         self.beginning_alike = {engine.id for engine in facts.engines() if "vector_start_s" in engine.values}
         self.lengths = dict[str, int]()
         self.fewest = dict[tuple[str, ...], Least | None]()  # of models in the format that is read fastest
-        self.begun = dict[tuple[object, ...], Pass]()  # of a model on so many ranks, whatever the devices are
+        self.beginnings = Beginnings()
+        self.divided = dict[tuple[object, ...], Divided | None]()  # models on so many devices that engines know alike
         # Of a model on devices, whatever its lengths are.
-        self.started = facts.once("starts of steps", dict[tuple[object, ...], float])
+        self.started = facts.once("starts of steps", dict[tuple[object, ...], Begun])
 
     def tokens(self, scenario: Mapping[str, object], longest: int | None) -> int:
         """Return the tokens of a sequence of a model made for `longest`, read once for all scenarios alike."""
@@ -182,36 +178,27 @@ class Bounds:
             return None
         return Bound(None, least, least.read * candidate.devices.seconds_each_byte, given=sequences)
 
-    def starts_s(self, candidate: Candidate, scenario: Mapping[str, object]) -> float:
-        """Return the seconds of a step in which kernels begin, worked out once for all lengths; 0 where not known."""
+    def begun(self, candidate: Candidate, scenario: Mapping[str, object]) -> Begun:
+        """Return how long a step takes to begin, worked out once for all lengths; nothing where that is not known."""
         devices, known = candidate.devices, self.named(scenario)
         if known is None or devices.unlike or not NAMED.issuperset(scenario):
-            return 0.0
+            return UNKNOWN
         engine = self.engine(candidate, scenario, known)
         own = "" if engine in self.beginning_alike else str(scenario["weights"])
         key = devices.accelerator.id, devices.number, scenario["model"], engine, own
         if key not in self.started:
-            self.started[key] = self.least_starts(candidate, scenario, own)
+            self.started[key] = self.least_begun(candidate, scenario, own)
         return self.started[key]
 
-    def least_starts(self, candidate: Candidate, scenario: Mapping[str, object], own: str) -> float:
-        """Return the same, worked out: on as many tensor ranks as there may be, over which products are least deep."""
-        asked, devices = self.of(candidate, scenario).asked, candidate.devices
-        engine = on_maker(asked.engine, (devices.accelerator,)) if asked else None
-        if asked is None or engine is None or not asked.demand.architecture.writes:
-            return 0.0
-        layouts = candidates(asked.demand, devices.number, engine)
-        if not layouts or asked.placement.on_host or not is_timed_on(engine, devices.accelerator):
-            return 0.0
-        setup = Setup(engine.id, engine.era, engine.values, asked.attention, backend=engine.backend)
-        kernels, schedule = kernels_and_schedule(setup, asked.demand, layouts[0], devices.accelerator)
-        if kernels is None:
-            return 0.0
-        key = scenario["model"], own, engine.id, layouts[0], tuple(engine.values.get(name) for name in OF_MODELS)
-        if key not in self.begun:
-            passes = passes_of(setup, demand=asked.demand, layout=layouts[0], accelerator=devices.accelerator)
-            self.begun[key] = beginnings(passes) if passes else ()
-        return starts_s(self.begun[key], kernels, schedule)
+    def least_begun(self, candidate: Candidate, scenario: Mapping[str, object], own: str) -> Begun:
+        """Return the same, worked out on as many tensor ranks as there may be, over which products are least deep."""
+        devices, model = candidate.devices, str(scenario["model"])
+        key = devices.place, devices.number, model, scenario["engine"], own
+        if key not in self.divided:
+            asked = self.of(candidate, scenario).asked
+            self.divided[key] = widest(asked, devices) if asked else None
+        divided = self.divided[key]
+        return self.beginnings.least(divided, devices.accelerator, model, own) if divided else UNKNOWN
 
     def engine(self, candidate: Candidate, scenario: Mapping[str, object], known: Named) -> str:
         """Return the engine of a scenario; empty where none is known to run it."""

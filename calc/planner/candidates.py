@@ -105,6 +105,8 @@ def candidates_on(
     split = {engine: in_two_memories(question, facts, accelerator, engine) for engine in engines}
     for place, one in enumerate(tried, order):
         asked = {**question.fields, **one_request(question, read[str(one.model)]), **where}
+        if "concurrency" in asked:
+            asked.pop("sequences", None)  # all of whom would else ask at the same moment
         base = {**asked, "engine": one.engine}
         beside = {**base, **split[one.engine], "model": one.model} if split[one.engine] else None
         scenarios = tuple({**base, **one.divided, **way} for way in one.held)
@@ -125,13 +127,14 @@ def shared_by(question: Question, model: object, facts: Catalog) -> Architecture
 def one_request(question: Question, architecture: Architecture | None) -> dict[str, object]:
     """Return the field of what a replica is given, until that is known; none where nothing is shared.
 
-    What comes at random is in a server at a time; a model that writes no text has no answers to follow there.
+    What comes at random is in a server at a time, and so are people who ask again and again, whose first tokens count;
+    a model that writes no text has no answers to follow there.
     """
-    if question.need.waiting:
-        return {"sequences": 1}
-    if question.need.mean_rate is None:
+    need = question.need
+    if need.mean_rate is None and need.waiting is None:
         return {}
-    return {"concurrency": 1} if architecture and architecture.writes else {"sequences": 1}
+    followed = architecture is not None and architecture.writes and (need.waiting is None or need.ttft_s is not None)
+    return {"concurrency": 1} if followed else {"sequences": 1}
 
 
 def attended_apart(

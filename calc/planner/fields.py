@@ -3,36 +3,15 @@
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from calc.errors import ScenarioError, nearest
+from calc.errors import ScenarioError
+from calc.scenario.reader import read_object
 
 MOST_AMOUNT = 1e12
 
 
-def check_names(given: Mapping[str, object], within: str, allowed: Sequence[str]) -> None:
-    """Raise ScenarioError for a field that there is not, or that is not answered."""
-    for name in given:
-        if name not in allowed:
-            shown = f"{within}.{name}" if within else str(name)
-            hint = nearest(str(name), allowed)
-            raise ScenarioError(shown, f"is not a field of a question{hint}; fields are {', '.join(allowed)}")
-
-
 def table(given: Mapping[str, object], field: str, allowed: Sequence[str]) -> dict[str, object]:
-    """Return a field that has fields of its own."""
-    value = given.get(field, {})
-    if not isinstance(value, Mapping):
-        raise ScenarioError(field, f"must be an object with {', '.join(allowed)}, not {value!r:.60}")
-    found = {str(name): item for name, item in value.items() if item is not None}
-    check_names(found, field, allowed)
-    return found
-
-
-def one_of(value: object, field: str, allowed: Sequence[str]) -> str:
-    """Return a field as one of the words allowed."""
-    if value not in allowed:
-        hint = nearest(str(value), allowed)
-        raise ScenarioError(field, f"must be one of {', '.join(allowed)}, not {value!r:.60}{hint}")
-    return str(value)
+    """Return a field that has fields of its own, without those that say nothing."""
+    return {name: item for name, item in read_object(given.get(field, {}), field, allowed).items() if item is not None}
 
 
 def listed(value: object) -> tuple[object, ...]:

@@ -7,16 +7,16 @@ from calc.catalog import Catalog
 from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.records import Accelerator
 from calc.catalog.support import METHODS
-from calc.errors import ScenarioError
+from calc.errors import ScenarioError, check_names
 from calc.planner.account import FIELDS as ACCOUNT
 from calc.planner.account import Account, read_account
-from calc.planner.fields import amount, check_names, listed, one_of, table
+from calc.planner.fields import amount, listed, table
 from calc.planner.having import HAVE, TRAINING, read_alone, read_have, read_unlike
 from calc.planner.need import FIELDS as NEED
 from calc.planner.need import NO_NEED, Need, read_need
 from calc.planner.wanted import read_engines, read_models, read_weights
 from calc.scenario.fields import FIELDS, HOST_ENGINE, OF_HOST
-from calc.scenario.reader import read_flag, whole
+from calc.scenario.reader import one_of, read_flag, whole
 
 WORKLOADS = ("inference", TRAINING)
 WANTS = ("models", "hardware", "layout", "limit")
@@ -103,7 +103,7 @@ def read_question(question: Mapping[str, object], facts: Catalog) -> Question:
         raise ScenarioError("", "a question is an object of fields; needed is at least want")
     given = {name: value for name, value in question.items() if value is not None}
     one_of(given.get("workload", WORKLOADS[0]), "workload", WORKLOADS)
-    check_names(given, "", tuple(name for name in names_of(given) if name not in HAVE))
+    check_names(given, tuple(name for name in names_of(given) if name not in HAVE), of=" of a question")
     want = one_of(given.get("want"), "want", WANTS)
     of = read_of(given, want)
     have = read_have(given, want)

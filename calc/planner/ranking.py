@@ -7,6 +7,8 @@ from math import inf
 from calc.architecture.layers import Architecture
 from calc.architecture.parameters import parameters_total
 from calc.catalog import Catalog
+from calc.performance.starts import Begun
+from calc.planner.beginnings import UNKNOWN
 from calc.planner.bound import Bound, Bounds, alike
 from calc.planner.candidate import Candidate, Own
 from calc.planner.devices import Devices
@@ -51,7 +53,7 @@ class Ranking:
             return False, -parameters(known_architecture(self.facts, model))
         look = self.bounds.of if rank == "size" else self.bounds.quick
         left = candidate.scenarios[:1] if candidate.sure else candidate.scenarios
-        if rank in OF_SPEED and candidate.own:
+        if rank in OF_SPEED:
             return self.begun(rank, candidate, left)
         return min(self.bounded(rank, candidate, look(candidate, scenario)) for scenario in left)
 
@@ -73,15 +75,20 @@ class Ranking:
         for place in sorted(range(len(values)), key=values.__getitem__):
             if values[place] >= best:
                 break
-            starts_s = self.bounds.starts_s(candidate, scenarios[place])
-            best = min(best, self.bounded(rank, candidate, quick[place], starts_s))
+            begun = self.bounds.begun(candidate, scenarios[place])
+            best = min(best, self.bounded(rank, candidate, quick[place], begun))
         return best
 
-    def bounded(self, rank: str, candidate: Candidate, bound: Bound, starts_s: float = 0.0) -> tuple[bool, float]:
-        """Return what ranks a scenario if it needs no more than its bound, and so long until its kernels begin."""
+    def bounded(self, rank: str, candidate: Candidate, bound: Bound, begun: Begun = UNKNOWN) -> tuple[bool, float]:
+        """Return what ranks a scenario if it needs no more than its bound, and so long to begin.
+
+        Tensor ranks send messages; stages of one device each have none of these, and are read one after the other.
+        """
         devices, own = candidate.devices, candidate.own or NOTHING_OWN
-        reading_s = max(own.stages / bound.stages, 1) * bound.step_s + own.cache_s
-        step_s = own.step_s or reading_s + starts_s
+        stages = max(own.stages, bound.stages) / bound.stages
+        apart_s, stage_s = devices.number / bound.stages * bound.step_s, stages * bound.step_s
+        reading_s = min(apart_s, stage_s + begun.messages_s) if begun.messages_s else stage_s
+        step_s = own.step_s or reading_s + own.cache_s + begun.starts_s
         if bound.given is None:
             return False, -inf
         if rank == "size":

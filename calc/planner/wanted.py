@@ -6,10 +6,11 @@ from math import inf
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Model
-from calc.errors import ScenarioError
-from calc.planner.fields import check_names, listed, one_of, some
+from calc.errors import ScenarioError, check_names
+from calc.planner.fields import listed, some
 from calc.scenario.fields import DEFAULTS, ENGINES, USUAL
 from calc.scenario.model import known_architecture, read_model
+from calc.scenario.reader import one_of
 
 KINDS = ("text", "task", "encoder")
 ANY, SEES = "any", "sees"
@@ -51,7 +52,7 @@ def chosen_models(wanted: Mapping[str, object], facts: Catalog) -> tuple[object,
     """
     from calc.architecture.parameters import parameters_total
 
-    check_names(wanted, "models", ("parameters", "kind"))
+    check_names(wanted, ("parameters", "kind"), "models.")
     kind = one_of(wanted.get("kind", KINDS[0]), "models.kind", KINDS)
     ends = wanted.get("parameters", [0, inf])
     if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(type(end) in (int, float) for end in ends):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from calc.architecture.layers import Architecture
 from calc.architecture.stages import local_share
 from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT
-from calc.catalog.records import StoredWeights, Weights
+from calc.catalog.records import NumberFormat, StoredWeights, Weights
 from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stored_tensors
 
@@ -49,6 +49,8 @@ def cut_blocks(architecture: Architecture, weights: Weights, tensor_ranks: int, 
     Source: vLLM, model_executor/layers/quantization/utils/fp8_utils.py (validate_fp8_block_shape) and fp8.py.
     """
     if tensor_ranks == 1 or isinstance(weights, StoredWeights):
+        return None
+    if isinstance(weights, NumberFormat) and weights.group_rows < 2:  # what it leaves out has 16 bit
         return None
     for tensor, _, number_format in stored_tensors(whole_model(architecture), weights):
         if number_format.group_rows < 2 or tensor.block not in CUT or len(tensor.shape) < 2:

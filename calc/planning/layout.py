@@ -1,5 +1,6 @@
 """Which layouts a model allows, and what the fullest device of one has to hold."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from calc.architecture.layers import Architecture
@@ -100,21 +101,27 @@ def sum_over_devices(demand: Demand, layout: Layout) -> int:
 
 
 def candidates(demand: Demand, devices: int, engine: Engine | None = None) -> list[Layout]:
-    """Return the ways to divide a model over devices by tensor and pipeline parallelism, widest tensor first.
+    """Return the ways to divide a model over devices by tensor and pipeline parallelism, widest tensor first."""
+    return list(divisions(demand, devices, engine))
+
+
+def divisions(demand: Demand, devices: int, engine: Engine | None = None) -> Iterator[Layout]:
+    """Iterate over the same.
 
     Tensor degrees are powers of two: engines start with few others, whatever the heads allow; and some with none that
     would cut blocks of the weights. For an engine that gives each device whole layers, that is the one way.
     """
     architecture = demand.architecture
     if engine is not None and engine.splits_layers:
-        return [Layout(pipeline=devices)] if devices <= architecture.layer_count else []
+        if devices <= architecture.layer_count:
+            yield Layout(pipeline=devices)
+        return
     whole = engine is not None and engine.needs_whole_blocks
-    return [
-        Layout(tensor=degree, pipeline=devices // degree)
-        for degree in reversed(tensor_degrees(architecture))
-        if devices % degree == 0 and devices // degree <= architecture.layer_count and degree.bit_count() == 1
-        if not (whole and cut_blocks(architecture, demand.weights, degree, 1))
-    ]
+    for degree in reversed(tensor_degrees(architecture)):
+        if devices % degree or devices // degree > architecture.layer_count or degree.bit_count() > 1:
+            continue
+        if not (whole and cut_blocks(architecture, demand.weights, degree, 1)):
+            yield Layout(tensor=degree, pipeline=devices // degree)
 
 
 @lru_cache(maxsize=1024)  # a plan asks the same of all kinds of devices

@@ -11,7 +11,7 @@ from calc.errors import ScenarioError, check_names, nearest
 from calc.performance.scaling_laws import PF_DAY_FLOPS, budget, loss, optimum, training_flops, wasted_share
 from calc.planning.cost import Paid, rent_of
 from calc.planning.runs import run_of, utilization_of
-from calc.units import HOUR_S
+from calc.units import HOUR_S, show_power
 
 Report = dict[str, object]
 FIELDS = (
@@ -63,9 +63,8 @@ def scaling_report(scenario: Mapping[str, object]) -> Report:
     operations = budget_step(asked)
     flops = operations.value
     if not LEAST_FLOPS <= flops <= MOST_FLOPS:
-        raise ScenarioError(
-            "amount", f"is {flops:.1e} operations; budgets from {LEAST_FLOPS:.0e} to {MOST_FLOPS:.0e} are answered"
-        )
+        ends = f"{show_power(LEAST_FLOPS)} to {show_power(MOST_FLOPS)}"
+        raise ScenarioError("amount", f"is {show_power(flops)} operations; budgets from {ends} are answered")
     answers = [law_answer(law, flops, asked.own_size) for law in catalog().laws()]
     run = run_of(
         flops=flops,

@@ -88,7 +88,8 @@ def devices_needed(plan: Plan, capacity_bytes: int, facts: Catalog, *, fits: boo
         return inf if found is None else device_bytes(asked, found[0], facts) - capacity_bytes
 
     own = plan.layout._replace(data=1)
-    ways = [Layout()] if own.devices == 1 or not plan.stage_of_zero or own.expert > 1 else [Layout(), own]
+    alike = own.devices == 1 or not plan.stage_of_zero or own.expert > 1
+    ways = [Layout()] if alike or own.devices > MOST_DEVICES else [Layout(), own]
     found = [fewest(plan, part, lacking) for part in ways]
     if fits:
         found.append(plan.layout)

@@ -52,8 +52,8 @@ def draw(*, links: tuple[str, ...] = ()) -> Plot:
     rows = [[str(row[key]) for key in ("name", "series", "one", "both", "reached")] for row in data["links"]]
     kinds = [kind for key, kind in KINDS.items() if any(link.kind == key for link in found)]
     caption = (
-        "What links carry in one direction, all ports of a device together. The tick is what large all-reduces were "
-        "measured to reach, where somebody published it."
+        "What links carry in one direction, all ports of a device together. The tick is what large messages were "
+        "measured to reach, without sums in a switch, where somebody published it."
     )
     headings = ("Link", "Joins", "One way", "Both ways", "Reached")
     return Plot(caption, summary, drawing(kinds, EDGES + LINE * len(found)), data, headings=headings, rows=rows)

@@ -47,12 +47,7 @@ class Reader:
 
     def choice(self, name: str, allowed: tuple[str, ...], default: str | None = None) -> str:
         """Return the field as one of the words allowed."""
-        value = self.take(name, default)
-        if value not in allowed:
-            words = " or ".join(filter(None, (", ".join(allowed[:-1]), allowed[-1])))
-            hint = nearest(str(value), allowed)
-            raise WrongValueError(name, f"must be {words}, not {value!r:.60}{hint}", instead=allowed)
-        return str(value)
+        return one_of(self.take(name, default), name, allowed)
 
     def count(self, name: str, *, least: int = 1, most: int = MOST_TOKENS, default: int | None = None) -> int:
         """Return the field as a whole number in its range."""
@@ -71,6 +66,15 @@ def read_object(value: object, field: str, allowed: Sequence[str]) -> Mapping[st
         raise WrongValueError(field, f"must be an object with {', '.join(allowed)}, not {value!r:.60}")
     check_names(value, allowed, f"{field}.")
     return value
+
+
+def one_of(value: object, field: str, allowed: tuple[str, ...]) -> str:
+    """Return a value as one of the words allowed; raises ScenarioError for another."""
+    if value not in allowed:
+        words = " or ".join(filter(None, (", ".join(allowed[:-1]), allowed[-1])))
+        hint = nearest(str(value), allowed)
+        raise WrongValueError(field, f"must be {words}, not {value!r:.60}{hint}", instead=allowed)
+    return str(value)
 
 
 def read_flag(value: object, field: str) -> bool:

@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from calc import ScenarioError
 from calc.calculators import CALCULATORS, answer, render_calculator, render_presets
+from calc.calculators.calculator import Preset
 from calc.calculators.form import stops_of
-from calc.calculators.inputs import Choice, Number
+from calc.calculators.inputs import Amount, Choice, Input, Number
 from tests.calculators.asking import ask
 
 VOID = {"input", "br", "img", "meta", "link"}
@@ -128,6 +130,12 @@ def test_what_a_reader_mistypes_comes_back_by_field(fields: dict[str, str], fiel
     assert found["status"] == f"{labels.get(field, field)}: {found['errors'][0]['message']}"
 
 
+def test_the_ends_of_a_number_are_written_out() -> None:
+    """Nobody who mistypes reads 1e-09."""
+    said = "must be a number from 0.000000001 to 1,000,000,000,000, with a point: 2.50"
+    assert ask("scaling-laws", amount="a lot")["errors"] == [{"field": "amount", "message": said}]
+
+
 def test_thousands_may_be_separated() -> None:
     """8,192 and 8 192 and 8_192 are 8192."""
     answers = [ask("will-it-fit", context_tokens=typed)["html"] for typed in ("8192", "8,192", "8 192", "8_192")]
@@ -147,11 +155,56 @@ def test_no_text_breaks_a_calculator(fields: dict[str, str]) -> None:
     assert found["ok"] or found["errors"][0]["message"]
 
 
+def ends_of(field: Input) -> tuple[str, ...]:
+    """Return what stands at the ends of an input: the least and the most of a number, all of a short list."""
+    if isinstance(field, Number | Amount):
+        return f"{field.least:f}".rstrip("0").rstrip("."), f"{field.most:f}".rstrip("0").rstrip(".")
+    return tuple(value for value, _ in field.options) if isinstance(field, Choice) else ()
+
+
+@pytest.mark.parametrize("name", [name for name in CALCULATORS if not CALCULATORS[name].steps])
+def test_the_ends_of_each_input_are_answered_in_words(name: str) -> None:
+    """Each end of each input has an answer without a word of Python's, or an error at an input of the form."""
+    inputs = CALCULATORS[name].inputs
+    for field in inputs:
+        for typed in ends_of(field):
+            found = ask(name, **{field.name: typed})
+            if not found["ok"]:
+                assert {error["field"] for error in found["errors"]} <= {given.name for given in inputs}, typed
+                continue
+            told = unescape(re.sub("<[^>]*>", " ", found["html"]))
+            assert not re.search(r"\b(None|True|False|nan|inf)\b", told), (field.name, typed)
+
+
 def test_an_example_says_what_a_page_begins_with_otherwise() -> None:
     """On a page whose form begins with buying, "least rent" rents: the example holds for every field of the form."""
     options = re.findall(r'<option value="([{].*?)">', render_calculator("what-hardware", {"pay": "buy"}))
     said = [json.loads(unescape(option)) for option in options]
     assert [one["pay"] for one in said[:2]] == ["", "buy"] and all("pay" in one for one in said)
+
+
+@pytest.mark.parametrize("preset", CALCULATORS["will-it-fit"].presets)
+def test_what_fits_leads_on_to_its_speed(preset: Preset) -> None:
+    """The link has the whole case: the form that it opens answers it for the same memory."""
+    fit, speed = CALCULATORS["will-it-fit"], CALCULATORS["speed"]
+    report = fit.report(preset.values)
+    found = re.search(r'href="[^"]*calculators/speed/\?([^"]*)">How fast is it\?<', fit.render(report))
+    if report["scenario"]["engine"] == "none":
+        assert not found  # nothing runs that could be timed
+        return
+    assert found
+    known = {field.name for field in speed.inputs}
+    values = {name: value for name, value in parse_qsl(unescape(found[1])) if name in known}
+    timed = speed.report(values)
+    asked = ("model", "weights", "engine", "accelerator", "accelerators", "sequences", "prompt_tokens")
+    assert [timed["scenario"][name] for name in asked] == [report["scenario"][name] for name in asked]
+    assert timed["memory"]["device_bytes"] == report["memory"]["device_bytes"]
+
+
+def test_a_small_cache_is_said_in_a_small_unit() -> None:
+    """Two tokens of Llama 3.1 8B take 256 KiB, not 0.00 GiB; a tenth of a GiB and more is said in GiB."""
+    assert ask("kv-cache", context_tokens="2")["status"].startswith("The cache takes 256.0 KiB for one sequence")
+    assert ask("kv-cache", context_tokens="1024")["status"].startswith("The cache takes 0.12 GiB for one sequence")
 
 
 def test_an_unknown_calculator_names_the_known_ones() -> None:

@@ -41,6 +41,24 @@ def test_a_row_leads_to_its_own_case(name: str) -> None:
     assert found["memory"] == estimate(option["scenario"])["memory"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("what-hardware", "Fewest devices, .* no rent of it is known"),
+        ("plan-service", "No rent of it is known"),
+        ("plan-fine-tune", "no rent of it is known"),
+        ("what-budget", "USD to buy"),
+    ],
+)
+def test_what_nobody_rents_out_or_measured_is_said(name: str, said: str) -> None:
+    """Of computers with memory of their own no rent is known, and of some no power: the answer says so, and no dash."""
+    plan = CALCULATORS[name]
+    asked = {"segment": "soc", "vendor": "Apple", "model": "gpt-oss-20b"}
+    report = plan.report({field.name: asked[field.name] for field in plan.inputs if field.name in asked})
+    assert re.search(said, plan.status(report)) and " – " not in plan.status(report)
+    assert plan.render(report)
+
+
 def test_the_most_requests_lead_to_how_fast() -> None:
     """As many requests as a server answers in time fill in *How fast?*, whose answer has the option's speed."""
     plan = CALCULATORS["how-far"]
@@ -60,6 +78,18 @@ def test_two_rtx_3090_run_a_70b() -> None:
     fields = {"accelerator": "rtx-3090", "accelerators": "2", "why_not": "llama-3.3-70b"}
     report = plan.report(fields)
     assert plan.status(report).startswith("Llama 3.3 70B runs on 2 × GeForce RTX 3090 in Q4_K_M:")
+
+
+def test_what_runs_is_said_as_far_as_it_was_looked_for() -> None:
+    """More models may run than are shown, a format reads as one speaks, and what nobody waits for is said."""
+    plan = CALCULATORS["what-runs"]
+    some, every = ({"accelerator": "gtx-1050-ti", "count": count} for count in ("3", "100"))
+    assert plan.status(plan.report(some)).startswith("At least 3 models run on 1 × GeForce GTX 1050 Ti, the largest")
+    assert re.match(r"\d\d models run on", plan.status(plan.report(every)))
+    whole = plan.status(plan.report({"why_not": "llama-3.1-8b"}))
+    assert whole.startswith("Llama 3.1 8B runs on 1 × GeForce RTX 4090 as published:")
+    slow = plan.status(plan.report({"accelerator": "rtx-3060-12gb", "host_memory": "64", "count": "1"}))
+    assert slow.endswith("slower than people read: At least so fast asks for more.")
 
 
 def test_why_a_model_does_not_run_is_said() -> None:

@@ -117,6 +117,15 @@ def test_savings_are_against_the_first_row() -> None:
     assert cells[3][0].isdigit()
 
 
+def test_a_caption_says_what_all_rows_share() -> None:
+    """Two tables of one model that differ by loss or checkpointing say by what; what a row changes is its own."""
+    run = {**SMALL, "checkpointing": "full", "cross_entropy": "fused"}
+    shared = training_table(run, ("one", {}), ("two", {"precision": "fp32"}), columns=("total",), caption="A run")
+    assert "<caption>A run, every layer checkpointed, loss fused</caption>" in shared
+    own = training_table(run, ("one", {}), ("two", {"cross_entropy": "full"}), columns=("total",), caption="A run")
+    assert "<caption>A run, every layer checkpointed</caption>" in own
+
+
 def test_figures_say_what_they_draw() -> None:
     """Each drawing has its numbers in words for those who do not see it."""
     step = step_figure("A step.", **SMALL)

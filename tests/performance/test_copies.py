@@ -223,10 +223,15 @@ def test_decoded_tokens_beside_prompts_have_tiles_of_prompts(device: str, versio
     assert device_kernels.attention(LOOK._replace(padding=padding)) > 1.05 * device_kernels.attention(LOOK)
 
 
-@pytest.mark.parametrize(("engine", "version"), [("vllm", "0.7"), ("sglang", "0.5"), ("tensorrt-llm", None)])
+@pytest.mark.parametrize(("engine", "version"), [("sglang", "0.5"), ("tensorrt-llm", None)])
 def test_others_have_a_kernel_for_decoding(engine: str, version: str | None) -> None:
-    """vLLM had one before V1."""
+    """FlashInfer's, and TensorRT-LLM's own."""
     assert not schedule(engine, "a100-sxm-80gb", version).tile_rows
+
+
+def test_v0_took_no_prompts_along_with_decoding() -> None:
+    """So no token is decoded beside prompts, whatever its tiles."""
+    assert not schedule("vllm", "a100-sxm-80gb", "0.7").of("mixes_prompts")
 
 
 def test_latent_attention_decodes_in_a_kernel_of_its_own() -> None:

@@ -134,6 +134,35 @@ def test_a_few_units_share_keys(
     assert further[1] < published / 10
 
 
+@pytest.mark.parametrize(
+    ("device", "heads", "published"),
+    [
+        ("a100-sxm-80gb", 16, 29.9e-9),  # DeepSeek V3 on eight: 115 ms more in 61 layers after 63,000 tokens
+        ("rtx-pro-6000-96gb", 64, 17.9e-9),  # Kimi K2.5 on eight, vllm-project/vllm#33529: 10.9 ms after 10,000
+        ("h100-sxm-80gb", 16, 0.5e-9),  # DeepSeek V3 on eight: 2.2 ms in all that such a token takes more
+    ],
+)
+def test_four_units_share_latent_vectors(device: str, heads: int, published: float) -> None:
+    """Each latent vector takes as long as published within 15 %, where a library's kernels read it within twice.
+
+    Later versions share a sequence among more units.
+    """
+    accelerator, further = catalog().accelerator(device), []
+    for version in ("0.8.3", "0.24"):
+        values = catalog().engine("vllm").of_version(version).values
+        own = Kernels(accelerator, engine="vllm", own=own_kernels(values, "flash", kernel_classes(accelerator)))
+        near, far = (
+            attention(1, 1, keys)._replace(
+                heads=heads, kv_heads=1, key_dim=576, value_dim=512, latent=True, cache_bytes=1152.0 * keys
+            )
+            for keys in (8192, 65536)
+        )
+        further.append((own.seconds(far) - own.seconds(near)) / 57344)
+    walks = published > 1e-9
+    assert further[0] == pytest.approx(published, rel=0.15 if walks else 1.0)
+    assert further[1] < further[0] / 5 if walks else further[1] == further[0]
+
+
 def test_messages_between_cards() -> None:
     """Two cards on PCIe send a short all-reduce in 5 to 9 us, four in 10 to 16, eight in 20 to 30; NVLink in less.
 

@@ -40,6 +40,23 @@ def test_a_format_whose_kernel_takes_one_token_is_unpacked_for_each() -> None:
     assert processor_s(LAW, product) == pytest.approx(1.0 + 2.0 + (60 + 3 * 20) / 100)
 
 
+def test_codes_in_tables_are_looked_up_one_by_one() -> None:
+    """The same product in IQ3_S: three times the operations for each weight, and for each of three tokens."""
+    product = Product("", 3.0, 2, 5, "iq3-s", 100.0, 8.0)
+    assert processor_s(LAW, product) == pytest.approx(1.0 + 2.0 + (60 + 3 * 3 * 20) / 100)
+
+
+def test_prompts_in_iq3_s_on_a_7950x() -> None:
+    """LLaMA 3.1 8B reads 28 tokens a second in IQ3_S and 123 in Q4_0 (tables of ikawrakow, llama.cpp's own column)."""
+    lengths = {"prompt_tokens": 512, "output_tokens": 1}
+    asked: dict[str, Any] = {"model": "llama-3.1-8b", "engine": "llama.cpp", "gpu_layers": 0, **lengths}
+    asked["host"] = {"processor": "ryzen-9-7950x"}
+    found: list[Any] = [estimate({**asked, "weights": weights})["speed"] for weights in ("iq3_s", "q4_0")]
+    slow, fast = (speed["prefill_tokens_per_s"]["typical"] for speed in found)
+    assert slow == pytest.approx(28.04, rel=0.15)
+    assert fast / slow == pytest.approx(123.46 / 28.04, rel=0.25)
+
+
 @pytest.mark.parametrize(("spread", "share"), [(0.0, 1.0), (2.25, 83 / 128)])
 def test_experts_that_a_text_reaches_are_copied(spread: float, share: float) -> None:
     """512 tokens of code reach 83 of 128 experts in the mean of eight layers (llama.cpp, pull request 15346)."""
@@ -70,10 +87,11 @@ def test_a_product_in_16_bit_is_not_unpacked() -> None:
     assert processor_s(LAW, product) == pytest.approx(1.0 + 2.0 + 60 / 50)
 
 
-def test_experts_that_are_touched_are_unpacked() -> None:
-    """Three matrices of 2 × 5 of each of two experts, each unpacked once."""
-    experts = Experts("", 1.0, 2.0, 8, 2.0, 2, 5, 3, "q4-k", 100.0, 8.0)
-    assert processor_s(LAW, experts) == pytest.approx(5 * 1.0 + 2.0 + (2 * 2 * 3 * 10 + 2 * 2 * 3 * 10) / 100)
+@pytest.mark.parametrize("tokens", [1.0, 3.0])
+def test_experts_are_unpacked_for_each_token(tokens: float) -> None:
+    """Three matrices of 2 × 5 of each of the two experts that a token has, whoever else has them."""
+    experts = Experts("", tokens, 2.0, 8, 2.0, 2, 5, 3, "q4-k", 100.0, 8.0)
+    assert processor_s(LAW, experts) == pytest.approx(5 * 1.0 + 2.0 + tokens * (2 * 2 * 3 * 10 + 2 * 2 * 3 * 10) / 100)
 
 
 def test_what_stays_in_caches_costs_a_wait() -> None:
@@ -100,3 +118,13 @@ def test_a_mixture_reads_the_experts_of_one_token() -> None:
         tokens_per_s({"processor": "core-i7-8700"}, name, "q8_0")["typical"] for name in ("qwen3-30b-a3b", "qwen3-32b")
     )
     assert mixture > 5 * dense
+
+
+def test_stretches_between_experts_are_replayed_as_graphs() -> None:
+    """By 3 to 10 % more tokens a second of mixtures whose experts are on the host (llama.cpp, pull request 18934)."""
+    asked: dict[str, Any] = {"model": "qwen3-30b-a3b", "weights": "q4_k_m", "engine": "llama.cpp"}
+    asked |= {"accelerator": "rtx-4090", "experts_on_host": "all", "host": {"processor": "ryzen-9-9950x"}}
+    asked |= {"prompt_tokens": 1, "output_tokens": 128}
+    found: list[Any] = [estimate({**asked, "engine_version": version})["speed"] for version in ("b7500", "b7950")]
+    old, new = (speed["decode_tokens_per_s"]["typical"] for speed in found)
+    assert 1.03 < new / old < 1.25

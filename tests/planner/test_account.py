@@ -48,6 +48,18 @@ def test_rent_is_of_all_devices(option: Any) -> None:
     assert option["cost"]["prices"]["rent"]["kind"] == "own"
 
 
+def test_what_is_let_one_by_one_has_no_rent_of_several() -> None:
+    """A marketplace lets a P40 alone: what two in a machine, or a million tokens on them, cost to rent nobody says."""
+    for count in (1, 2):
+        limits = {"accelerators": ["p40-24gb"], "devices": count}
+        asked = {"want": "hardware", "model": "qwen3-32b", "weights": "q4_k_m" if count == 1 else "q8_0"}
+        answer: Any = plan({**asked, "context_tokens": 8192, "limits": limits, "count": 1})
+        cost = answer["options"][0]["cost"]
+        assert answer["options"][0]["scenario"].get("accelerators", 1) == count
+        for name in ("rent_per_hour", "rent_per_month", "per_million_output_tokens"):
+            assert (cost[name] is None) == (count == 2)
+
+
 def test_owning_is_written_off_and_fed(option: Any) -> None:
     """Owned for five years, nine tenths of the price are lost over their months, and the site's electricity is paid."""
     kwh = option["energy"]["power_w"] / 1000 * 1.5 * HOURS

@@ -168,11 +168,11 @@ def test_kernels_begin_alike_in_all_formats_of_an_engine_s_own() -> None:
     """llama.cpp's kernels for a few rows begin alike whatever they read: 225 products, 32 times attention, and more."""
     bounds = Bounds(catalog())
     plain, packed = (candidate(engine="llama.cpp", weights=weights) for weights in ("bf16", "q4_k_m"))
-    found = bounds.least_starts(plain, plain.scenario, "bf16")
-    assert bounds.least_starts(packed, packed.scenario, "q4_k_m") == pytest.approx(found)
-    assert bounds.starts_s(packed, packed.scenario) == bounds.starts_s(plain, plain.scenario) == pytest.approx(found)
+    found = bounds.least_begun(plain, plain.scenario, "bf16").starts_s
+    assert bounds.least_begun(packed, packed.scenario, "q4_k_m").starts_s == pytest.approx(found)
+    assert bounds.begun(packed, packed.scenario) == bounds.begun(plain, plain.scenario) == pytest.approx((found, 0.0))
     assert found > 225 * catalog().engine("llama.cpp").values["vector_start_s"]
-    assert bounds.starts_s(candidate(), {**SCENARIO, "kv_cache": "fp8"}) == 0
+    assert bounds.begun(candidate(), {**SCENARIO, "kv_cache": "fp8"}) == (0, 0)
 
 
 def test_no_step_is_sooner_than_its_bound() -> None:

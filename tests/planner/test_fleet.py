@@ -365,3 +365,13 @@ def test_who_asks_for_no_speed_is_told_how_slow_it_is() -> None:
     ):
         codes = [warning["code"] for warning in plan({**question, **other})["warnings"]]  # type: ignore[attr-defined]
         assert "speed-not-asked" not in codes
+
+
+def test_people_whose_first_tokens_count_ask_one_after_the_other() -> None:
+    """One server keeps the times of 25 callers who ask again and again; all in one moment would take a server each."""
+    asked: Any = {"want": "hardware", "model": "qwen3-8b", "context_tokens": 8192, "limits": {"vendors": ["AMD"]}}
+    asked |= {"need": {"users": 25, "ttft_s": 0.3}, "count": 1}
+    (option,) = plan(asked)["options"]  # type: ignore[misc]
+    assert option["scenario"]["concurrency"] * option["replicas"] >= 25 and option["replicas"] < 5
+    report: Any = estimate(option["scenario"])
+    assert report["speed"]["time_to_first_token_s"]["typical"] <= 0.3

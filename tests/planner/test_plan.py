@@ -197,6 +197,20 @@ def test_what_does_not_fit_as_published_is_offered_in_fewer_bits() -> None:
     assert [option["scenario"] for option in bare] == [option["scenario"] for option in every]
 
 
+def test_what_is_held_as_published_may_be_had_in_fewer_bits() -> None:
+    """DeepSeek V3 on sixteen bought cards is dearer than in AWQ on eight, which is said; also how many computers."""
+    asked: dict[str, Any] = {"want": "hardware", "model": "deepseek-v3"}
+    asked |= {"limits": {"buy": True, "devices": 16, "segments": ["workstation"]}}
+    found: Any = plan(asked)
+    told = {warning["code"]: warning["message"] for warning in found["warnings"]}
+    assert found["options"][0]["scenario"]["accelerators"] == 16 and "as-published" in told
+    assert "2 of them" in told["devices-alone"]
+    fewer: Any = plan({**asked, "weights": "any"})
+    assert fewer["options"][0]["cost"]["purchase"] < found["options"][0]["cost"]["purchase"]
+    for named in (fewer, plan({**asked, "weights": "published"})):
+        assert "as-published" not in {warning["code"] for warning in named["warnings"]}  # type: ignore[union-attr]
+
+
 def test_what_surely_fits_nowhere_as_published_is_offered_in_fewer_bits() -> None:
     """DeepSeek V3 for 400 people on bought cards may fit as published on a hundred servers, and surely does in AWQ."""
     asked: dict[str, Any] = {"want": "hardware", "model": "deepseek-v3", "context_tokens": 8192, "need": {"users": 400}}
@@ -503,7 +517,7 @@ def test_layers_one_after_the_other_are_read_by_one_device_at_a_time() -> None:
     surely: Any = search.nearer(own)
     known: Any = search.nearer(surely)
     assert surely.sure and surely.own.stages == 2
-    at_best = search.at_best(surely)[1] - surely.own.cache_s - search.bounds.starts_s(surely, surely.scenario)
+    at_best = search.at_best(surely)[1] - surely.own.cache_s - search.bounds.begun(surely, surely.scenario).starts_s
     assert at_best == pytest.approx(2 * (8.030e9 - 0.525e9) / 936e9, rel=1e-3)  # the table of words is read by row
     assert known.speed["time_per_output_token_s"] > search.at_best(surely)[1]
 

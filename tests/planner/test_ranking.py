@@ -108,24 +108,26 @@ def test_sizes_and_margins() -> None:
 def test_weights_bound_what_is_left_and_how_fast_it_is() -> None:
     """16.06 GB less an input table, which need not be on a device: 15.01 GB at 1,872 GB/s are 8 ms for each token."""
     step_s = (8_030_261_248 - 128_256 * 4096) * 2 / 1872e9
-    assert ranking("latency").at_best(CANDIDATE) == (False, pytest.approx(step_s, rel=1e-3))
-    assert ranking("speed").at_best(CANDIDATE) == (False, pytest.approx(-1 / step_s, rel=1e-3))
-    assert ranking("energy").at_best(CANDIDATE) == (False, pytest.approx(700 * step_s, rel=1e-3))
+    assert ranking("latency").hoped(CANDIDATE) == (False, pytest.approx(step_s, rel=1e-3))
+    assert ranking("speed").hoped(CANDIDATE) == (False, pytest.approx(-1 / step_s, rel=1e-3))
+    assert ranking("energy").hoped(CANDIDATE) == (False, pytest.approx(700 * step_s, rel=1e-3))
     left = (PAIR.whole_room - 2 * (8_030_261_248 - 128_256 * 4096)) / 2
     assert ranking("margin").at_best(CANDIDATE) == (False, pytest.approx(-left, rel=1e-3))
     own = CANDIDATE._replace(own=Own(cache_s=0.001, prompt_s=0.002, steps=0.5))
-    begun_s = ranking("latency").bounds.starts_s(own, own.scenario) + 0.001  # and until its kernels begin
+    starts_s, messages_s = ranking("latency").bounds.begun(own, own.scenario)
+    assert messages_s > 0  # of two tensor ranks; where each has layers of its own, one reads after the other
+    begun_s = starts_s + messages_s + 0.001  # until kernels begin, and messages, and to read the cache
     assert ranking("latency").at_best(own) == (False, pytest.approx(step_s + begun_s, rel=1e-3))
     assert ranking("energy").at_best(own) == (False, pytest.approx(700 * ((step_s + begun_s) / 2 + 0.002), rel=1e-3))
     staged = CANDIDATE._replace(own=Own(stages=2))
-    assert ranking("latency").at_best(staged) == (False, pytest.approx(2 * step_s + begun_s - 0.001, rel=1e-3))
+    assert ranking("latency").at_best(staged) == (False, pytest.approx(2 * step_s + starts_s, rel=1e-3))
 
 
 def test_of_what_surely_serves_the_first_way_counts() -> None:
     """The best of all ways bounds a candidate that may need a later one: here that with half the bytes to read."""
     both = CANDIDATE._replace(scenarios=(SCENARIO, {**SCENARIO, "weights": "fp8"}))
     assert ranking("latency").at_best(both._replace(sure=True)) == ranking("latency").at_best(CANDIDATE)
-    assert ranking("latency").at_best(both)[1] < 0.6 * ranking("latency").at_best(CANDIDATE)[1]
+    assert ranking("latency").at_best(both)[1] < 0.8 * ranking("latency").at_best(CANDIDATE)[1]
 
 
 def test_sequences_together_bound_speed() -> None:
@@ -158,7 +160,7 @@ def test_more_devices_take_no_less_energy() -> None:
 def test_what_is_not_known_bounds_nothing() -> None:
     """A scenario that cannot be read may be the best; devices whose power nobody says come last."""
     wrong = CANDIDATE._replace(scenarios=({**SCENARIO, "context_tokens": -1},))
-    assert ranking("latency").at_best(wrong) == ranking("latency").at_best(CANDIDATE)  # names alone were read
+    assert ranking("latency").hoped(wrong) == ranking("latency").hoped(CANDIDATE)  # names alone were read
     unread = wrong._replace(scenarios=({**SCENARIO, "context_tokens": -1, "kv_cache": "fp8"},))
     assert {ranking(rank).at_best(unread) for rank in ("latency", "speed", "energy", "margin")} == {(False, -inf)}
     silent = next(device for device in catalog().accelerators() if not device.quantity("power"))
@@ -171,12 +173,12 @@ def test_what_is_not_known_bounds_nothing() -> None:
 
 @pytest.mark.parametrize("rank_by", ["speed", "latency", "energy", "cost"])
 def test_what_is_hoped_is_no_worse_than_what_is_at_best(rank_by: str) -> None:
-    """It leaves out which engine gives each device whole layers: of one device, and of others', it is the same."""
+    """It leaves out which engine gives each device whole layers, and how long kernels take to begin."""
     asked = {"want": "hardware", "models": ["llama-3.1-8b", "qwen3-30b-a3b", "gpt-oss-20b"], "rank_by": rank_by}
     question = read_question({**asked, "limits": {"segments": ["consumer", "data-center"]}}, catalog())
     rank, far = Ranking(question, catalog()), 0
     for candidate in candidates(question, catalog()):
         hoped, best = rank.hoped(candidate), rank.at_best(candidate)
-        assert hoped <= best and (hoped == best or candidate.devices.number > 1)
+        assert hoped <= best
         far += hoped < best
     assert bool(far) == (rank_by != "cost")

@@ -320,9 +320,18 @@ def test_a_part_that_only_its_own_division_holds(monkeypatch: pytest.MonkeyPatch
     assert devices_needed(experts, 100, catalog(), fits=True) == experts.layout
 
 
-@pytest.mark.parametrize(("name", "several"), [("h100-sxm-80gb", True), ("rtx-4090", True), ("m4-max-64gb", False)])
+@pytest.mark.parametrize(
+    ("name", "several"),
+    [
+        ("h100-sxm-80gb", True),
+        ("rtx-4090", True),
+        ("gh200-96gb", True),
+        ("m4-max-64gb", False),
+        ("gb300-desktop-252gb", False),
+    ],
+)
 def test_what_is_sold_in_multiples(name: str, several: bool) -> None:
-    """Not what is a part of a computer."""
+    """Not what is a part of a computer, nor a superchip that stands alone in a workstation."""
     assert catalog().accelerator(name).sold_in_multiples is several
 
 

@@ -222,8 +222,8 @@ def test_what_a_budget_takes_where_nothing_is_said() -> None:
         ({"amount": 1, "accelerators": 0}, "must be a whole number from 1 to 1,000,000, not 0"),
         ({"amount": 1, "accelerators": 1_000_001}, "must be a whole number from 1 to 1,000,000, not 1000001"),
         ({"amount": 1, "accelerators": True}, "must be a whole number from 1 to 1,000,000, not True"),
-        ({"amount": 1e-7}, "is 1.0e+14 operations; budgets from 1e+15 to 1e+30 are answered"),
-        ({"amount": 1e10}, "is 1.0e+31 operations; budgets from 1e+15 to 1e+30 are answered"),
+        ({"amount": 1e-7}, "is 1.00 × 10¹⁴ operations; budgets from 1.00 × 10¹⁵ to 1.00 × 10³⁰ are answered"),
+        ({"amount": 1e10}, "is 1.00 × 10³¹ operations; budgets from 1.00 × 10¹⁵ to 1.00 × 10³⁰ are answered"),
     ],
 )
 def test_messages_of_wrong_budgets(scenario: dict[str, object], message: str) -> None:

@@ -33,6 +33,18 @@ def test_every_answer_names_what_it_assumes(name: str) -> None:
     assert listed and listed[0].count("<li>") >= 1
 
 
+@pytest.mark.parametrize("name", [name for name in CALCULATORS if name != "your-training"])
+def test_no_page_says_that_it_leaves_out_what_its_form_asks(name: str) -> None:
+    """What a calculator does not model is no longer listed once a field asks for it."""
+    page = (ROOT / f"docs/calculators/{name}.md").read_text(encoding="utf-8")
+    listed = re.findall("^- (.+)$", page.partition("## What it does not model")[2].lower(), re.M)
+    assert listed
+    for field in CALCULATORS[name].inputs:
+        asked = field.label.lower().partition(" of ")[0]
+        ends = "" if " " in asked else "[.:,]"  # a word alone may begin any sentence
+        assert not [left for left in listed if re.match(f"{re.escape(asked)}s?{ends}", left)], field.label
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [

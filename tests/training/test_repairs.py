@@ -261,6 +261,13 @@ def test_fewer_devices_come_first() -> None:
     assert counts == sorted(counts) and counts[0] == report["memory"]["devices_needed"] == 2
 
 
+def test_a_layout_of_more_devices_than_are_tried_is_answered() -> None:
+    """A sequence over 3,000 context ranks of two is on more than are ever looked for: it is divided otherwise."""
+    scenario = ONE | {"model": "llama-3.1-8b", "parallelism": {"tensor": 2, "context": 3000}, "sharding": "zero-3"}
+    report: Any = estimate(scenario | {"sequence_tokens": 3000})
+    assert report["memory"]["fits"] and report["memory"]["devices_needed"] < 100
+
+
 def test_a_number_is_found_in_few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 70 numbers of devices and five of micro-batches four each are tried, as needs are lines in their parts."""
     scenario = ONE | {"model": "llama-3.1-70b", "method": "qlora", "accelerator": "h200-sxm-141gb"}

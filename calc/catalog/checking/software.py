@@ -193,8 +193,12 @@ def check_coefficient(check: Check, where: str, entry: Entry, _: Tables) -> None
 
 @with_fields(BUCKET_RULES)
 def check_bucket(check: Check, where: str, entry: Entry, _: Tables) -> None:
-    """Check how many rows and sources a bucket has, by figure."""
+    """Check how many rows and sources a bucket has, by figure, and the version of the oldest row."""
     for figure, counts in entry.items():
+        if figure == "since":
+            if not version_numbers(str(counts)):
+                check.problem(f"{where}.since", f"must be a version, not {counts!r:.40}")
+            continue
         whole = isinstance(counts, list) and len(counts) == 2 and all(type(count) is int for count in counts)
         if not (whole and isinstance(counts, list) and 10**5 >= counts[0] >= counts[1] >= 1):
             check.problem(f"{where}.{figure}", f"must be rows and sources, not {counts!r:.40}")

@@ -166,10 +166,12 @@ class Engine(NamedTuple):
         return self.backends.get(architecture, self.backends.get(maker, ()))
 
     def current_on(self, day: str, *, packaged: bool = False) -> str:
-        """Return the first version of the era that an engine was in on a day, or in a month; empty without eras.
+        """Return the first version of the era that an engine was in on a day; empty without eras.
 
+        A month alone is its middle: half of its days are later.
         `packaged`: of what the program around it carried then.
         """
+        day += "-15" if len(day) == len("2026-01") else ""
         if packaged:
             known = [era.first for era in self.eras if era.packaged and era.packaged.dated <= day]
         else:

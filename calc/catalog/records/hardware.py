@@ -48,8 +48,9 @@ class Accelerator(NamedTuple):
 
     @property
     def sold_in_multiples(self) -> bool:
-        """Whether several of it work together in one machine: not what is a part of a computer."""
-        return not self.shares_host_memory and self.text("form") != "laptop"
+        """Whether several of it work together in one machine: not a part of a computer, nor a desktop's superchip."""
+        alone = self.text("form") == "laptop" or (self.text("form") == "superchip" and self.text("link") == "none")
+        return not self.shares_host_memory and not alone
 
     @property
     def memory_fact(self) -> Fact:
