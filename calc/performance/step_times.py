@@ -29,10 +29,10 @@ class StepTimes:
         mixes: bool,
         held_up_s: Callable[[int], float] | None = None,
         gap: Callable[[int], int] | None = None,
-        replicas: int = 0,
+        reading: Callable[[int, int], int] | None = None,
     ) -> None:
         self.passes, self.mixes = passes, mixes
-        self.reading = passes.with_reading(replicas) if replicas else passes  # of prompts, where other ranks have none
+        self.reading = reading  # replicas that a pass's tokens are of: beside so many sequences, so many of prompts
         self.held_up_s = held_up_s  # of a step that decodes so many, by prompts on ranks that step together with it
         self.gap = gap  # steps of so many from one that may carry prompts to the next, where they wait for other ranks'
         self.context = float(prompt_tokens + output_tokens // 2)  # about which steps are linear in their context
@@ -117,6 +117,10 @@ class StepTimes:
         """Return the seconds of a step without prompts."""
         return self.passes.time(self.passes.step(sequences=sequences, context=context)).total
 
+    def passes_beside(self, sequences: int, tokens: int) -> Passes:
+        """Return the passes over so many tokens of a prompt beside decoding sequences."""
+        return self.passes.with_reading(self.reading(sequences, tokens)) if self.reading else self.passes
+
     def cell(self, sequences: int, tokens: int) -> float:
         """Return the seconds that a prompt takes beside decoding sequences."""
         key = sequences, tokens
@@ -126,16 +130,17 @@ class StepTimes:
                 step = self.passes.step(sequences=sequences, context=context)
                 if sequences not in self.steps:
                     self.steps[sequences] = self.step_s(sequences, context)
-                extra = self.reading.time(step, piece).total - self.steps[sequences]
+                extra = self.passes_beside(sequences, tokens).time(step, piece).total - self.steps[sequences]
             else:
-                extra = self.reading.time(piece).total
+                extra = self.passes_beside(0, tokens).time(piece).total
             self.cells[key] = max(extra, 0.0)
         return self.cells[key]
 
     def slope(self, tokens: int) -> float:
         """Return the seconds that a prompt takes longer for each token that all its tokens look back at."""
         if tokens not in self.slopes:
-            far = self.reading.time(self.passes.prompt(sequences=1, tokens=tokens, before=round(self.before))).total
+            piece = self.passes.prompt(sequences=1, tokens=tokens, before=round(self.before))
+            far = self.passes_beside(0, tokens).time(piece).total
             self.slopes[tokens] = max(far - self.cell(0, tokens), 0.0) / round(self.before)
         return self.slopes[tokens]
 

@@ -6,7 +6,7 @@ from math import ceil, isinf
 from typing import NamedTuple
 
 from calc.performance.arrivals import Arrivals, Request, Traffic, requests
-from calc.performance.load import Load, State, state, steady_state
+from calc.performance.load import Load, State, state, steady_state, tokens_from
 from calc.performance.passes import Passes
 from calc.performance.queue import UNBOUNDED, run_queue
 from calc.performance.server import Begun, Run, Server
@@ -97,7 +97,7 @@ def site_of(served: Served, traffic: Traffic, output_tokens: int, cached_tokens:
         most_tokens=question.batched_tokens or prompt,
         mixes=load.mixes,
         held_up_s=held_up_by_ranks(passes, load, saturated.running, traffic.arrivals),
-        replicas=replicas_reading(load, saturated, traffic.arrivals),
+        reading=reading_beside(passes, load, saturated, traffic.arrivals),
         gap=(lambda count: ceil(load.gap(count * passes.expected / output, count))) if load.held_steps else None,
     )
     return Site(
@@ -145,11 +145,17 @@ def held_up_by_ranks(passes: Passes, load: Load, most: float, arrivals: Arrivals
     return held_up_s
 
 
-def replicas_reading(load: Load, saturated: State, arrivals: Arrivals) -> int:
-    """Return how many of the data ranks read in a pass over prompts; 0: all, as of what comes all at once."""
-    if load.ranks == 1 or not arrivals.at_a_time or saturated.replicas >= load.ranks:
-        return 0
-    return saturated.replicas
+def reading_beside(
+    passes: Passes, load: Load, saturated: State, arrivals: Arrivals
+) -> Callable[[int, int], int] | None:
+    """Return how many data ranks a pass's tokens are of, beside so many decoding sequences and with so many of prompts.
+
+    None where all ranks read: where requests come all at once, or as they will.
+    """
+    replicas = saturated.replicas
+    if load.ranks == 1 or not arrivals.at_a_time or replicas >= load.ranks:
+        return None
+    return lambda beside, tokens: tokens_from(load.ranks, replicas, beside=beside * passes.queries, tokens=tokens)
 
 
 def run_of(site: Site, traffic: Traffic, *, count: int, factors: tuple[float, float] = (1.0, 1.0)) -> Found:

@@ -163,7 +163,7 @@ def check_families(check: Check, where: str, entry: Entry) -> None:
         if not version_numbers(str(version)):
             check.problem(f"{where}.second_runner.{family}", "must be a version")
     for family, slots in entry.get("family_slots", {}).items():  # type: ignore[attr-defined]
-        if not isinstance(slots, int) or slots < 1:
+        if type(slots) is not int or slots < 1:
             check.problem(f"{where}.family_slots.{family}", "must be a whole number above 0")
 
 
