@@ -17,7 +17,7 @@ class Evenly:
         layout = {name: int(seconds.pop(name)) for name in ("data", "pipeline") if name in seconds}
         self.demand, self.layout, self.seconds = demand, Layout(**layout), seconds
         self.expected = expected  # tokens that a step writes of each sequence
-        self.queries = 1  # new tokens of each
+        self.queries, self.draft = 1, None  # new tokens of each
         self.schedule = SimpleNamespace(values={"overlaps_decode": overlaps})
         self.asked: list[tuple[Segment, ...]] = []
 
@@ -41,6 +41,10 @@ class Evenly:
                 pairs = queries * (keys + queries / 2.0)
                 total += sequences * (queries * of.get("token_s", 0.0) + pairs * of.get("pair_s", 0.0))
         return SimpleNamespace(total=total, operations=(), parts=(), stages_s=())
+
+    def with_reading(self, replicas: int) -> "Evenly":
+        """Return the passes of so few ranks, which take as long: no experts are shared."""
+        return self
 
     def busiest_s(self, time: Any) -> float:
         """Return the seconds of a pass on each stage, which are all alike."""
