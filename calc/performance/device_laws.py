@@ -30,6 +30,7 @@ PLAIN = "bf16"  # the kernel whose law serves where nobody measured another: wei
 # Where no law of a kind was fitted, one of another kind with the same numbers serves.
 INSTEAD = {LATENT_PREFILL: PREFILL, LATENT_DECODE: DECODE, EXPERTS: PRODUCT}
 UNKNOWN_UNITS = 100.0
+WHOLE_CORE = 40e12  # operations a second of a unit beyond any multiprocessor's: a TPU's TensorCore, an MME of a Gaudi
 THREADS_SHARE = 0.62  # of the rate of instructions of a whole group of threads, what those of one warp reach
 MEASURED, GENERATION, CARRIED = "measured", "generation", "carried"
 
@@ -61,6 +62,9 @@ class DeviceLaws:
         self.bandwidth = accelerator.quantity("bandwidth") or 0.0
         self.least_rows = self.family.least_rows
         self.units = accelerator.quantity("compute_units") or UNKNOWN_UNITS
+        # Whole cores fetch the next caches while they attend, as the multiprocessors of a GPU do between them.
+        whole = (accelerator.quantity("bf16") or 0.0) > WHOLE_CORE * self.units
+        self.attending = UNKNOWN_UNITS if whole else self.units
         lanes, clock = accelerator.quantity("fp32"), accelerator.quantity("clock")
         self.unit_clocks = self.units * clock if clock else lanes / (2.0 * self.family.lanes) if lanes else inf
         if own.integer_cycle:

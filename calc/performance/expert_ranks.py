@@ -10,6 +10,8 @@ from calc.memory.budget import Demand, Layout
 # send tokens to their experts (vLLM's and SGLang's on expert parallelism: DeepEP) and balance what experts have to do.
 MANY = 8
 FP8_KERNELS = ("fp8", "fp8-block")
+# What may be cast before it is gathered, and the arithmetic for it: one scale for all of a tensor, or one for each 16.
+GATHERED_KERNELS = {"fp8": "fp8", "nvfp4": "fp4"}
 # Bytes of an element with its share of a scale, by the kernel that multiplies it in that format: FP32 for each 128, FP8
 # for each 16.
 SENT_BYTES = {"fp8": 1.0, "fp8-block": 1.0 + 4.0 / 128, "nvfp4": 0.5 + 1.0 / 16}
@@ -51,6 +53,8 @@ def expert_ranks(
     many = layout.expert > MANY
     gathers = bool(values.get("gathers_tokens")) and not many
     casts: list[str] = []
+    if gathers and values.get("gathers_cast") and accelerator is not None:
+        casts += [kernel for kernel in GATHERED_KERNELS if accelerator.quantity(GATHERED_KERNELS[kernel])]
     if not gathers and accelerator is not None:
         casts += FP8_KERNELS if values.get("sends_fp8") and accelerator.quantity("fp8") else ()
         casts += ("nvfp4",) if accelerator.quantity("fp4") else ()

@@ -211,7 +211,7 @@ class Kernels(DeviceLaws):
         seconds = decode_s(
             decode,
             keys=keys,
-            turns=operation.sequences * operation.kv_heads / self.units,
+            turns=operation.sequences * operation.kv_heads / self.attending,
             flops=operation.flops * padding,
             cache_bytes=operation.cache_bytes,
         )

@@ -74,6 +74,25 @@ def test_how_tokens_get_to_their_experts(values: dict[str, float], ranks: int, s
     assert messages == [(kind, pytest.approx(2048 * size)) for kind, size in sent]
 
 
+@pytest.mark.parametrize(
+    ("version", "ranks", "accelerator", "way"),
+    [
+        ("1.0", 8, "h100-sxm-80gb", (True, {"fp8"})),
+        ("1.0", 8, "b200-sxm-180gb", (True, {"fp8", "nvfp4"})),
+        ("1.0", 16, "b200-sxm-180gb", (False, {"nvfp4"})),
+        ("1.2", 8, "b200-sxm-180gb", (False, {"nvfp4"})),
+    ],
+)
+def test_tensorrt_llm_gathered_tokens_first(
+    version: str, ranks: int, accelerator: str, way: tuple[bool, set[str]]
+) -> None:
+    """Few ranks got all tokens before 1.2, cast if experts multiply FP8 of one scale or NVFP4."""
+    demand: Any = SimpleNamespace(balances_experts=None)
+    values = FACTS.engine("tensorrt-llm").of_version(version).values
+    found = expert_ranks(values, demand, Layout(data=ranks, expert=ranks), FACTS.accelerator(accelerator))
+    assert (found.gathers, set(found.casts)) == way
+
+
 def test_replicas_without_a_request_pass_the_same_token_along() -> None:
     """With two of eight busy there are three tokens that differ: fewer experts are read than by one of each."""
     model = rank_of("qwen3-30b-a3b", data=8, expert=8)

@@ -40,6 +40,7 @@ BOUNDS: dict[str, Bound] = {
             "absorbs_latents",
             "batches_adapters",
             "drafts_apart",
+            "gathers_cast",
             "gathers_tokens",
             "held_by_rank",
             "graph_pieces",

@@ -114,6 +114,7 @@ Change = Literal[
     "leaves_more_on_larger",  # devices than 80 GiB, beside its share
     "looks_at_towers",  # to say what room a model that sees needs
     "rules_its_share",  # of the device by chunk, graphs and ranks
+    "sends_tokens",  # to their experts on x86, too: all ranks of experts had got those of all replicas
 ]
 
 
@@ -222,6 +223,8 @@ class Engine(NamedTuple):
             found |= {name: float(self.graphs) for name in (CAPTURED, *found) if name.startswith(names)}
         if not self.graphs and UNCOMPILED in found:
             found["launch_s"] = found[UNCOMPILED]
+        if self.lacks("sends_tokens"):
+            found["gathers_tokens"] = 1.0
         return self._replace(values=found)
 
     def coefficient(self, name: str) -> EngineCoefficient:
