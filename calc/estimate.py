@@ -17,7 +17,7 @@ from calc.planning.chance import chance_in, is_sure
 from calc.planning.refusals import refusal
 from calc.planning.support import Runs, refused, what_runs
 from calc.question import Question, read_question
-from calc.question_warnings import answer_warnings, doubts, warnings
+from calc.question_warnings import answer_warnings, doubts, length_doubts, warnings
 from calc.scenario.fields import PUBLISHED, STAND_INS, USUAL
 from calc.scenario.formats import known_published
 from calc.scenario.model import read_model
@@ -84,7 +84,8 @@ def report_on(
     risks = [
         *doubts(question.reader, layout.devices),
         *works.warnings(),
-        *warnings(found.demand, layout, accelerator, asked.context_limit),
+        *length_doubts(asked, found.demand.tokens),
+        *warnings(found.demand, layout, accelerator),
         *found.warnings,
         *answer_warnings(question, found.demand, found.memory, found.speed),
     ]
@@ -157,7 +158,7 @@ def runs_of(question: Question) -> Runs:
     ]
     works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))
     asked = question.asked
-    against = asked.engine and refusal(asked.engine, question.demand, asked.attention, asked.context_limit)
+    against = asked.engine and refusal(asked.engine, question.demand, asked.attention, asked.own_tokens)
     if not against or works.runs is False:
         return works
     if not against.told:
@@ -169,11 +170,11 @@ def runs_of(question: Question) -> Runs:
 def repairs_of(
     question: Question, serving: "Serving | None", answer: Found, memory: Report, *, runs: bool
 ) -> list[Report]:
-    """Return the changes that would make it surely fit, or run: what is tight then comes last; none where it does."""
+    """Return the changes that would make it surely fit, or run; none where it does."""
     apart, fits = question.devices or question.asked.pools, memory.get("fits") is not False and runs
     if question.accelerator is None or apart or (fits and is_sure(memory)):
         return []
-    from calc.planning.changes import Wanted  # what fits needs none
+    from calc.planning.changes import HARDWARE, Wanted  # what fits needs none
     from calc.planning.repairs import repairs
 
     wanted = Wanted(
@@ -199,7 +200,14 @@ def repairs_of(
     said = (as_asked(given, one) for one in repairs(wanted))
     every = (under_other(given, one) if one and is_decided_anew(one.change) else one for one in said)
     found = [repair for repair in every if repair is not None]
-    return [repair._asdict() for repair in sorted(found, key=lambda repair: not repair.sure)]
+
+    def place(repair: "Repair") -> tuple[bool, bool, bool]:
+        """Return how far down it stands: what is to be bought comes last, of that what is tight or takes the most."""
+        count = repair.change.get("accelerators")
+        many = isinstance(count, int) and count > 2 * question.layout.devices
+        return repair.cost == HARDWARE, not repair.sure, many
+
+    return [repair._asdict() for repair in sorted(found, key=place)]
 
 
 def least_devices(memory: Report, serving: "Serving | None") -> float:
@@ -244,8 +252,7 @@ def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
 def under_engine(serving: "Serving", question: Question, *, counted: bool, timed: bool, working: bool) -> Found:
     """Return what an engine needs, where they are `counted` the sequences that fit, its speed, and the `working`."""
     from calc.planning import serving_report as report
-    from calc.planning.measured import MEMORY, SPEED, measured_report
-    from calc.planning.served import serve, served_bucket
+    from calc.planning.served import measured_of, serve
     from calc.planning.serving_question import prefill_tokens
     from calc.planning.serving_speed import serving_speed
     from calc.planning.serving_warnings import length_warnings, serving_warnings
@@ -254,7 +261,7 @@ def under_engine(serving: "Serving", question: Question, *, counted: bool, timed
     served = serve(serving, question.demand, question.layout, most=question.most, counted=counted)
     memory = {**report.serving_totals(served), **report.serving_fit(served, fewest=working)}
     stated = not question.reader.given.keys().isdisjoint(("context_tokens", "prompt_tokens", "output_tokens"))
-    risks = [*serving_warnings(served), *length_warnings(served, stated=stated, longest=asked.context_limit)]
+    risks = [*serving_warnings(served), *length_warnings(served, stated=stated, longest=asked.own_tokens)]
     if asked.pools is not None and asked.concurrency is not None:
         from calc.planning.serving_pools import pooled_speed, prefill_pool  # few scenarios ask for it
 
@@ -294,7 +301,7 @@ def under_engine(serving: "Serving", question: Question, *, counted: bool, timed
         warnings=risks,
         prefill_tokens=prefill_tokens(served.case),
         cold_start=starting,
-        measured=measured_report(catalog(), served_bucket(served), speed=SPEED if speed else None, memory=MEMORY),
+        measured=measured_of(served, catalog(), timed=speed is not None),
     )
 
 

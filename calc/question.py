@@ -58,6 +58,7 @@ class Asked(NamedTuple):
     model_id: str
     model_name: str
     context_limit: int | None
+    own_tokens: int | None  # that engines take as the config stands
     demand: Demand
     output_tokens: int
     cached_tokens: int
@@ -232,6 +233,7 @@ def read_asked(reader: Reader) -> Asked:
         model_id=model.id,
         model_name=model.name,
         context_limit=model.context_tokens,
+        own_tokens=model.own_tokens,
         demand=demand,
         output_tokens=output,
         cached_tokens=cached,

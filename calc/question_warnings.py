@@ -30,12 +30,24 @@ def doubts(reader: Reader, devices: int) -> list[Warn]:
     return found
 
 
-def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None, context_limit: int | None) -> list[Warn]:
+def length_doubts(asked: Asked, tokens: int) -> list[Warn]:
+    """Return whether a text is longer than the model is made for, or than its config says it is."""
+    made, own = asked.context_limit, asked.own_tokens
+    if made and tokens > made:
+        message = f"{tokens:,} tokens are more than the {made:,} that the model is made for"
+        return [Warn("context-beyond-trained", message, "context_tokens")]
+    if made and own and tokens > own:
+        message = (
+            f"{tokens:,} tokens are more than the {own:,} positions of its config: it reads up to {made:,} only where "
+            "rope_scaling (YaRN) is set, which engines do not do by themselves"
+        )
+        return [Warn("positions-to-scale", message, "context_tokens")]
+    return []
+
+
+def warnings(demand: Demand, layout: Layout, accelerator: Accelerator | None) -> list[Warn]:
     """Return what cannot work natively or is risky about a scenario."""
     found = []
-    if context_limit and demand.tokens > context_limit:
-        message = f"{demand.tokens:,} tokens are more than the {context_limit:,} that the model is made for"
-        found.append(Warn("context-beyond-trained", message, "context_tokens"))
     if accelerator is not None:
         native = demand.weights.native
         if native and native not in accelerator.facts:

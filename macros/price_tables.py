@@ -21,7 +21,7 @@ def stale_days() -> str:
 
 
 def price_table(of: str) -> str:
-    """Return the prices of "accelerators", "machines" or "electricity", newest first; old ones say so."""
+    """Return the prices of "accelerators", "machines", "electricity" or "currencies", newest first; old ones say so."""
     facts = catalog()
     found = facts.prices(of)
     if not found:
@@ -29,8 +29,8 @@ def price_table(of: str) -> str:
     today = datetime.date.today().isoformat()
     rows = []
     for price in found:
-        if of == "electricity":
-            name = price.region
+        if of in ("electricity", "currencies"):
+            name = price.region or price.item
         else:
             name = (facts.accelerator if of == "accelerators" else facts.machine)(price.item).name
         amount = f"{show_number(price.each)} {price.currency}"

@@ -2,8 +2,10 @@
 
 An answer is sure where it says that something does not run, and where what it says of memory is by its `chance` as
 likely as `SURE` asks for. That it starts is sure only where it is not in doubt that it runs, and somebody has measured
-the like: of what had room at first sight and nobody had measured, four of ten did not run. `first_answers.csv` keeps
-what was answered to questions that were written down before anything was computed of them.
+the like: of what had room at first sight and nobody had measured, four of ten did not run. Of a version that is named
+it has to be measured in this one or an older one, and the family of models too: of what was sure without that, half
+did not start. `first_answers.csv` keeps what was answered to questions that were written down before anything was
+computed of them.
 """
 
 from collections import Counter
@@ -67,8 +69,8 @@ def answered(row: Row) -> Answer:
         return Answer(REFUSED, sure=True)
     memory = report["memory"]
     if memory["fits"]:
-        measured = report["measured"] is not None and report["measured"]["sources"] > 0
-        return Answer(STARTS, sure=report["runs"] is True and measured and memory["chance"] >= SURE)
+        started = report["runs"] is True and report["measured"].get("started", False)
+        return Answer(STARTS, sure=started and memory["chance"] >= SURE)
     return Answer(FULL, sure=memory["chance"] <= 1 - SURE)
 
 

@@ -406,3 +406,34 @@ def test_experts_of_transformers_are_one_product_since_its_fifth_version() -> No
 
     assert token_s("qwen3-30b-a3b", "4.57") > 4 * token_s("qwen3-30b-a3b", "5.0")
     assert token_s("llama-3.1-8b", "5.0") == pytest.approx(token_s("llama-3.1-8b", "4.57"), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "code"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct", 32768, None),
+        ("Qwen/Qwen2.5-7B-Instruct", 100_000, "positions-to-scale"),
+        ("Qwen/Qwen2.5-72B-Instruct-AWQ", 100_000, "positions-to-scale"),
+        ("Qwen/QwQ-32B", 100_000, "positions-to-scale"),
+        ("Qwen/Qwen2.5-7B", 100_000, None),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-14B", 100_000, None),
+        ("CohereLabs/c4ai-command-r-v01", 100_000, None),
+        ("llama-3.1-8b", 100_000, None),
+        ("qwen2.5-7b", 200_000, "context-beyond-trained"),
+    ],
+)
+def test_positions_that_have_to_be_scaled(model: str, tokens: int, code: str | None) -> None:
+    """Qwen2.5's config has 32,768 positions and its card 131,072: vLLM does not start with more unless it is told."""
+    for engine in ("vllm", "llama.cpp"):
+        asked = {"model": model, "engine": engine, "accelerator": "h200-sxm-141gb", "context_tokens": tokens}
+        report: Any = estimate({**asked, "weights": "fp8" if engine == "vllm" else "q4_k_m"})
+        found = {warning["code"] for warning in report["warnings"]} & {"positions-to-scale", "context-beyond-trained"}
+        assert found == ({code} if code else set())
+        told = any("only if it is told" in known["message"] for known in report["runs_because"])
+        assert told is (engine == "vllm" and code is not None)
+
+
+def test_the_length_that_an_engine_takes_by_itself_is_the_config_s() -> None:
+    """With nothing said vLLM makes room for 32,768 tokens of Qwen2.5 7B, which an RTX 4090 has, and not for 131,072."""
+    report: Any = estimate({"model": "qwen2.5-7b", "engine": "vllm", "accelerator": "rtx-4090"})
+    assert "own-length-too-long" not in {warning["code"] for warning in report["warnings"]}

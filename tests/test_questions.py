@@ -46,7 +46,7 @@ def test_what_is_sure_is_right_as_often_as_it_says(given: list[tuple[dict[str, s
     """Of sure answers 95 of 100 are right, of all others fewer: more than half of all answers are sure."""
     sure = [row["outcome"] == answer.outcome for row, answer in given if answer.sure]
     others = [row["outcome"] == answer.outcome for row, answer in given if not answer.sure]
-    assert sum(sure) >= SURE * len(sure) and len(sure) >= 0.55 * len(given)
+    assert sum(sure) >= SURE * len(sure) and len(sure) >= 0.5 * len(given)
     assert sum(others) / len(others) < 0.9
 
 

@@ -71,8 +71,8 @@ def softmax_attention(
     hidden: int,
     attention: Attention,
     *,
-    qkv_bias: bool = False,
-    out_bias: bool = False,
+    bias: bool = False,
+    out_bias: bool | None = None,
     qk_norm: str = "",
     gated: bool = False,
     sinks: bool = False,
@@ -80,18 +80,18 @@ def softmax_attention(
 ) -> Mixer:
     """Return attention with a matrix each for query, key, value and output, and a cache of keys and values.
 
-    `qk_norm` is "head" for one norm that all heads share, "each" for one per head, "all" for one over all heads
-    together. `gated`: the query matrix also gives a gate on the output. `sinks`: a logit per head that takes attention
-    from all tokens.
+    `bias`: all four have one; `out_bias` says it of the output where that differs. `qk_norm` is "head" for one norm
+    that all heads share, "each" for one per head, "all" for one over all heads together. `gated`: the query matrix also
+    gives a gate on the output. `sinks`: a logit per head that takes attention from all tokens.
     """
     query, keys = attention.heads * attention.head_dim, attention.kv_heads * attention.head_dim
     kv_heads = attention.kv_heads
-    tensors = linear(
-        "self_attn.q_proj", "attention", query * (2 if gated else 1), hidden, split=SPLIT_OUT, bias=qkv_bias
+    tensors = linear("self_attn.q_proj", "attention", query * (2 if gated else 1), hidden, split=SPLIT_OUT, bias=bias)
+    tensors += linear("self_attn.k_proj", "attention", keys, hidden, split=SPLIT_OUT, bias=bias, units=kv_heads)
+    tensors += linear("self_attn.v_proj", "attention", keys, hidden, split=SPLIT_OUT, bias=bias, units=kv_heads)
+    tensors += linear(
+        "self_attn.o_proj", "attention", hidden, query, split=SPLIT_IN, bias=bias if out_bias is None else out_bias
     )
-    tensors += linear("self_attn.k_proj", "attention", keys, hidden, split=SPLIT_OUT, bias=qkv_bias, units=kv_heads)
-    tensors += linear("self_attn.v_proj", "attention", keys, hidden, split=SPLIT_OUT, bias=qkv_bias, units=kv_heads)
-    tensors += linear("self_attn.o_proj", "attention", hidden, query, split=SPLIT_IN, bias=out_bias)
     if sinks:
         tensors += (Tensor("self_attn.sinks", "attention", (attention.heads,), SPLIT_OUT),)
     if qk_norm == "head":
@@ -141,9 +141,8 @@ def mlp_tensors(
 def mixture(
     hidden: int,
     width: int,
+    counts: tuple[int, int],
     *,
-    experts: int,
-    active: int,
     shared_width: int = 0,
     shared_gate: bool = False,
     gated: bool = True,
@@ -155,10 +154,12 @@ def mixture(
 ) -> FeedForward:
     """Return a router with its experts, and with an MLP that every token passes too where `shared_width` is given.
 
-    `expert_hidden` is what the experts read and write where it is not the hidden size.
+    `counts`: experts, and those of them that a token uses. `expert_hidden` is what the experts read and write where it
+    is not the hidden size.
 
     Source: sparsely-gated mixtures (arXiv:1701.06538); shared experts (DeepSeekMoE, arXiv:2401.06066).
     """
+    experts, active = counts
     tensors = linear("mlp.router", "router", experts, hidden, bias=router_bias)
     tensors += mlp_tensors(
         "mlp.experts", "expert", expert_hidden or hidden, width, gated=gated, bias=bias, copies=experts, active=active

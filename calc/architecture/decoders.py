@@ -180,8 +180,8 @@ def gated_mlp(config: Config, hidden: int) -> FeedForward:
 def llama_like(
     config: Config,
     *,
-    qkv_bias: bool = False,
-    out_bias: bool = False,
+    attention_bias: bool = False,
+    out_bias: bool | None = None,
     qk_norm: str = "",
     gated: bool = False,
     sinks: bool = False,
@@ -214,7 +214,7 @@ def llama_like(
     def mixer(kind: str) -> Mixer:
         shape = windowed(config, attention, kind)._replace(rotary=kind in rotated)
         return softmax_attention(
-            hidden, shape, qkv_bias=qkv_bias, out_bias=out_bias, qk_norm=qk_norm, gated=gated, sinks=sinks
+            hidden, shape, bias=attention_bias, out_bias=out_bias, qk_norm=qk_norm, gated=gated, sinks=sinks
         )
 
     def feed(kind: str) -> FeedForward:
@@ -253,8 +253,8 @@ def gpt_like(
     style: Style = GPT_STYLE,
     positions: int = 0,
     layer_norms: tuple[str, ...] = LLAMA_NORMS,
-    qkv_bias: bool = True,
-    out_bias: bool = True,
+    attention_bias: bool = True,
+    out_bias: bool | None = None,
     mlp_bias: bool = True,
     norm_bias: bool = True,
     head_bias: bool = False,
@@ -277,7 +277,7 @@ def gpt_like(
     def mixer(kind: str) -> Mixer:
         shape = windowed(config, attention, kind)
         return softmax_attention(
-            hidden, shape, qkv_bias=qkv_bias, out_bias=out_bias, qk_norm=qk_norm, norm_bias=norm_bias
+            hidden, shape, bias=attention_bias, out_bias=out_bias, qk_norm=qk_norm, norm_bias=norm_bias
         )
 
     table: tuple[Tensor, ...] = ()

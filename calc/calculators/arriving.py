@@ -1,11 +1,8 @@
 """How fast for a server: requests kept at a number, or that come on their own. Inputs, scenario, and the answer."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from calc.calculators.engines import standing
 from calc.calculators.inputs import Amount, Report, whole, whole_if
-from calc.calculators.rendering import Verdict, fitting, unless_tight
+from calc.calculators.rendering import Verdict, fitting, starting, unless_sure
 from calc.performance.paces import tokens_per_s_each
 from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
@@ -93,19 +90,18 @@ def steady(report: Report) -> Verdict:
     requests = "one request" if count == 1 else f"{show_count(count)} requests"
     done = f"{show_number(speed['requests_per_s'])} of them done a second"
     rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each, {done}; half of the first tokens come "
-    rest = (
-        f"{rest}within {first}, nineteen of twenty within {late}: {standing(report)}.{unless_fewer(report['memory'])}"
-    )
-    return fitting(report["memory"]), f"{show_tokens_per_s(rate)},", rest
+    rest = f"{rest}within {first}, nineteen of twenty within {late}: {standing(report)}.{unless_fewer(report)}"
+    return starting(report), f"{show_tokens_per_s(rate)},", rest
 
 
-def unless_fewer(memory: Mapping[str, Any]) -> str:
+def unless_fewer(report: Report) -> str:
     """Return how many servers have room for fewer requests at once where it is tight, as a sentence after another.
 
     A server starts with room for one, and the others wait: that they are too many stops nothing.
     """
+    memory = report["memory"]
     if memory["sequences"] == 1 or fitting(memory) != "tight":
-        return unless_tight(memory)
+        return unless_sure(report)
     fewer = show_number(100 * (1 - memory["chance"]), 2)
     return (
         f" That {show_count(memory['sequences'])} run at once is not certain: in {fewer} % of such servers some wait."
@@ -136,8 +132,8 @@ def headline(report: Report) -> Verdict:
     if "within_objective" in speed:
         kept = f" {show_number(100 * speed['within_objective']['typical'])} % keep what you promise."
     rest = f"half of the first tokens come within {half}, nineteen of twenty within {late}: {standing(report)}.{kept}"
-    rest += unless_tight(report["memory"])
-    return fitting(report["memory"]), f"{show_number(rate)} requests a second of {most} at most:", rest
+    rest += unless_sure(report)
+    return starting(report), f"{show_number(rate)} requests a second of {most} at most:", rest
 
 
 def figures(report: Report) -> list[tuple[str, str, Report]]:

@@ -6,7 +6,7 @@ from calc.calculators import hosting, several
 from calc.calculators.asked import device_words
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Report
-from calc.calculators.rendering import Verdict, fitting, it_fits, measured_text, part_bytes, unless_tight
+from calc.calculators.rendering import Verdict, it_fits, measured_text, part_bytes, starting, unless_sure
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine
@@ -151,7 +151,7 @@ def engine_verdict(report: Report, engine: Engine) -> Verdict:
             tokens = show_count(report["scenario"]["context_tokens"])
             headline = f"{fits}, started for texts of {tokens} tokens at most and not for the model's own length:"
         rest = f"{subject(report)} takes {amounts}{full} {place(report)} under {engine.name}{free}."
-        return fitting(memory), headline, rest + unless_tight(memory)
+        return starting(report), headline, rest + unless_sure(report)
     if missing := hosting.short(report):
         return False, "It does not fit into the host's memory:", f"{subject(report)}, {place(report)}.{missing}"
     where = f"{amounts}{full} {place(report)} under {engine.name}"

@@ -57,7 +57,7 @@ def answering_line(typed: str) -> Steps[dict[str, Any]]:
         html, status = problem(error)
     chips = line_chips.render(reading, found)
     answered = element("div", html, class_="ask-answer")
-    return {"ok": True, "html": chips + answered, "status": status}
+    return {"ok": True, "html": chips + answered, "status": " ".join((status, *line_chips.exchanges(reading)))}
 
 
 def answering_one(reading: Any) -> Steps[Settled]:

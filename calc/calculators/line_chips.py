@@ -8,13 +8,13 @@ from calc.calculators.asked import format_words
 from calc.calculators.html import element, text
 from calc.catalog import catalog
 from calc.lines.line import MONEY
+from calc.lines.parts import OTHER_MONEY
+from calc.lines.prices import exchanged
 from calc.units import DAY_S, show_count, show_large_count, show_seconds
 
 Option = tuple[str, str]  # words to put into the line, and what they are called
 MOST_OTHERS = 12
-FOREIGN = re.compile(
-    rf"[{MONEY}]|\b(?!us)[a-z]+\$|\b(?:eur|euros?|gbp|quid|rupees|reais)\b", re.IGNORECASE
-)  # money of which no prices are known
+FOREIGN = re.compile(rf"[{MONEY}]|\b(?!us)[a-z]+\$|{OTHER_MONEY}", re.IGNORECASE)  # money that is no dollars
 WHICH = "which?"
 LABELS = {
     "model": "Model",
@@ -136,9 +136,20 @@ def render(reading: Any, found: dict[str, object]) -> str:
     offered = list(named_families(reading))
     if left_out := [part for part in reading["unread"] if part not in offered]:
         words = " ".join(element("q", text(part["text"])) for part in left_out)
-        more = " Prices are in dollars here." if FOREIGN.search(reading["line"]) else ""
+        more = " Prices are in dollars here." if FOREIGN.search(words) else ""
         html += element("p", f"Not understood, and left out: {words}{more}", class_="ask-unread")
-    return html
+    return html + "".join(element("p", text(said), class_="ask-note") for said in exchanges(reading))
+
+
+def exchanges(reading: Any) -> Iterator[str]:
+    """Iterate over what money of another currency was taken for, at which rate of which day."""
+    for chip in reading["chips"]:
+        rate = exchanged(chip["text"], catalog()) if chip["field"].startswith("price") else None
+        if rate is not None:
+            yield (
+                f"{chip['text']} are taken as {show_count(round(chip['value']))} USD: 1 {rate.item} was {rate.price:g} "
+                f"USD on {rate.checked} ({rate.seller}). Prices here are in USD, before tax."
+            )
 
 
 def said_chips(reading: Any) -> Iterator[Chip]:

@@ -130,6 +130,31 @@ def unless_tight(memory: Mapping[str, Any]) -> str:
     return f" That it fits is not certain: {more} % of such runs need more memory."
 
 
+def starting(report: Report) -> Fits:
+    """Return whether what is asked fits and is known to start, and how surely: what nobody measured is not certain."""
+    fits = fitting(report["memory"])
+    return "tight" if fits is True and unless_started(report) else fits
+
+
+def unless_started(report: Report) -> str:
+    """Return why it is not certain that something starts, as a sentence after another; empty where its like did."""
+    if report["runs"] is None:
+        return " That it starts is not certain: nobody is known to say that it runs."
+    if report["measured"]["started"]:
+        return ""
+    return f" That it starts is not certain: nothing like it was measured{as_old(report)}."
+
+
+def unless_sure(report: Report) -> str:
+    """Return why it is not certain that something fits and starts, as a sentence after another."""
+    return unless_tight(report["memory"]) or unless_started(report)
+
+
+def as_old(report: Report) -> str:
+    """Return of which versions nothing is measured, where a reader named one: newer ones say nothing of it."""
+    return "" if "engine_version" in report["defaults"] else " in this version or an older one"
+
+
 def part_bytes(report: Report, part_id: str) -> int:
     """Return the bytes of one part of a report; 0 where it has none."""
     return sum(int(part["bytes"]) for part in report["memory"]["parts"] if part["id"] == part_id)
@@ -192,8 +217,9 @@ def measured_text(report: Report, figure: str) -> str:
     """Return how many measurements stand behind the "speed" or the "memory" of an answer, or that none do."""
     found = report["measured"][figure]
     if not found["rows"]:
-        wider = ", and the range is the wider one" if figure == "speed" else ""
-        return f"The {figure} of such a case is <strong>not measured</strong>: nothing published is like it{wider}."
+        said = as_old(report) if "since" in report["measured"] else ""
+        said += ", and the range is the wider one" if figure == "speed" else ""
+        return f"The {figure} of such a case is <strong>not measured</strong>: nothing published is like it{said}."
     rows = "one measurement" if found["rows"] == 1 else f"{show_count(found['rows'])} measurements"
     sources = "one source" if found["sources"] == 1 else f"{show_count(found['sources'])} sources"
     return f"The {figure} of such cases is <strong>measured</strong>: {rows} of {sources}"

@@ -2,7 +2,7 @@
 
 from calc.calculators.hosting import MOST_WATTS
 from calc.calculators.inputs import Amount, Choice, Number, Report, amount, whole, whole_if
-from calc.calculators.rendering import Verdict, fitting, unless_tight
+from calc.calculators.rendering import Verdict, starting, unless_sure
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.performance.paces import tokens_per_s_each
@@ -174,5 +174,5 @@ def steady(report: Report, where: str) -> Verdict:
     each = f"{show_number(tokens_per_s_each(speed['time_per_output_token_s'])['typical'])} tokens/s"
     first = show_seconds(speed["time_to_first_token_s"]["typical"])
     rest = f"with {show_count(requests)} in both pools, {each} for each, and its first token after {first}: {where}."
-    rest += unless_tight(report["memory"])
-    return fitting(report["memory"]), f"{show_number(speed['decode_tokens_per_s']['typical'])} tokens/s,", rest
+    rest += unless_sure(report)
+    return starting(report), f"{show_number(speed['decode_tokens_per_s']['typical'])} tokens/s,", rest

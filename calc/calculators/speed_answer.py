@@ -8,7 +8,7 @@ from calc.calculators.engines import bounded_by_memory, does_not_run, engine_ass
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Report
 from calc.calculators.prices import costs
-from calc.calculators.rendering import Verdict, answer_html, facts_html, fitting, measured_text, unless_tight
+from calc.calculators.rendering import Verdict, answer_html, facts_html, measured_text, starting, unless_sure
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.catalog import catalog
@@ -70,7 +70,7 @@ def headline(report: Report) -> Verdict:
         each = show_tokens_per_s(tokens_per_s_each(speed["time_per_output_token_s"])["typical"])
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
     if memory["fits"]:
-        return fitting(memory), f"{rate},", f"{written}: {standing(report)}.{unless_tight(memory)}"
+        return starting(report), f"{rate},", f"{written}: {standing(report)}.{unless_sure(report)}"
     if missing := hosting.short(report):
         rest = f"{standing(report)}.{missing} If it did: {rate}, {written}."
         return False, "It does not fit into the host's memory:", rest

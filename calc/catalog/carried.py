@@ -23,6 +23,7 @@ LEFT_BEHIND: dict[str, Entry] = {
     "engines": DAY,
     "frameworks": {"summary": "", "versions": "", **DAY},
     "grids": DAY,
+    "ranges": {"rows": 0, "sources": 0, **DAY},
     "kernel_families": {"reason": "", **DAY},
     "kernels": {"name": "", "reason": "", "error": 0.0, "source": "", **DAY},
     "links": {"note": "", **DAY},

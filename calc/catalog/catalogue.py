@@ -264,7 +264,7 @@ class Catalog(Names):
             yield record
 
     def prices(self, of: str = "", item: str = "") -> list[Price]:
-        """Return all prices, or those of "accelerators", "machines" or "electricity", or of one item; newest first."""
+        """Return all prices, or those of "accelerators", "machines" or another kind, or of one item; newest first."""
         records = [self._record("prices", entry_id) for entry_id in self.priced.get((of, item), ())]
         return sorted(
             (record for record in records if isinstance(record, Price)), key=lambda record: record.checked, reverse=True

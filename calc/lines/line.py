@@ -13,7 +13,7 @@ BILLIONS = re.compile(r"(?<=\d)\s?(?:(billion|milliard|million)(?:en|s)?|b)\b") 
 LETTERS = {"billion": "b", "milliard": "b", "million": "m"}  # that a model's name has for them
 # A count stands close to a name: 2x3090, 8*A100, 4xMI300X; but 8x7B and 8x22 are models, and 7900xtx a card.
 GLUED = re.compile(r"(?<![\w.])(\d{1,4})[x×*](?!tx?\b)(?=[a-z0-9])(?!\d{1,2}\b|\d+(?:\.\d+)?[bm]\b)")
-MONEY = "€£¥₹"  # of which no prices are known
+MONEY = "€£¥₹"  # signs that are no letters
 ATOM = re.compile(
     rf"\d+(?:\.\d+)?{BILLIONS.pattern}"
     r"|\d{1,3}(?:,\d{3})+(?![\w,.])"
@@ -54,11 +54,12 @@ funktioniert für geht gibt grafikkarte grafikkarten gut ich ist kann karte lauf
 meinen meiner mir mit nicht oder passen passt reichen reicht schaffe schafft schnell speicher und viel viele vom von
 was welche welcher welches welchen wie wieviel wird wo zu zum zur kontext dauert parametern lohnt sich als mehr genug
 mindestens mind wenigstens etwa ungefähr circa gebraucht gebrauchte gebrauchten gebrauchter lieber lokal lokale lokalen
+möchte büro unter
 um al bonjour hallo hola comprar con correr corre corren cuál cual cuales cuanta cuánta cuantas cuanto cuánto cuantos de
 del ejecutar el ella
 en entrenar es esta este gráfica grafica hace hay la las lo los memoria mejor mi mis modelo modelos necesita necesito
 para puede puedo que qué rápido se si sirve tarjeta tengo un una usar va y contexto parametros soporta servidor
-presupuesto compro
+presupuesto compro orçamento
 au aux avec besoin carte cartes ce combien des du est et faire faut graphique graphiques je le les mon modèle modèles
 pour peut peux quel quelle quelles quels servir sur tourne tourner une contexte paramètres requiert serveur suffisent
 config configuration

@@ -59,7 +59,18 @@ DOLLARS = (
     rf"(?:(?<![a-z])(?:us\s?)?(?:\$|\busd)\s?{NUMBER}\s?(k)?\b"
     rf"|(?<![\w.,]){NUMBER}\s?(k)?\s*(?:\$|usd\b|dollars?\b|dolares\b|bucks\b))"
 )
-NO_DOLLARS = r"(?:[€£¥₹]|eur|gbp|pounds?\b|quid\b|[a-z]\$|rupees\b|reais\b)"  # of which no prices are known
+CURRENCIES = {
+    "EUR": r"(?:€|(?<![a-z])eur(?:os?)?\b)",
+    "GBP": r"(?:£|(?<![a-z])(?:gbp|pounds?|quid)\b)",
+    "BRL": r"(?<![a-z])(?:r\$|(?:brl|reais)\b)",
+    "INR": r"(?:₹|(?<![a-z])(?:inr|rupees?)\b)",
+    "CAD": r"(?<![a-z])(?:ca?\$|cad\b)",
+    "AUD": r"(?<![a-z])(?:au?\$|aud\b)",
+    "CHF": r"(?<![a-z])chf\b",
+}  # as people write them
+OTHER_MONEY = f"(?:{'|'.join(CURRENCIES.values())})"
+MONEY = rf"(?:{DOLLARS}|{OTHER_MONEY}\s?{NUMBER}\s?(k)?\b|(?<![\w.,]){NUMBER}\s?(k)?\s*{OTHER_MONEY})"
+NO_DOLLARS = r"(?:[€£¥₹]|eur|gbp|chf|pounds?\b|quid\b|[a-z]\$|rupees\b|reais\b)"
 LARGE = {"thousand": "k", "million": "m", "mil": "m", "billion": "b", "bn": "b", "trillion": "t"}
 PER_TOKEN = r"(?:/|per|an?|each)\s*tok(?:en)?\b"
 DIVIDED = (

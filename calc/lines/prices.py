@@ -3,8 +3,12 @@
 Patterns in the order in which they are looked for, each with the field that it gives and what reads its match.
 """
 
+import re
+
+from calc.catalog import Catalog
+from calc.catalog.records import Price
 from calc.lines.amounts import Rule, amount, said
-from calc.lines.parts import CONTEXT, DOLLARS, NAME_OF_CARD, NO_DOLLARS, NUMBER, UNDER
+from calc.lines.parts import CONTEXT, CURRENCIES, MONEY, NAME_OF_CARD, NO_DOLLARS, NUMBER, UNDER
 
 PRICES: tuple[Rule, ...] = (
     # What a million tokens cost, before their numbers are taken for something else.
@@ -20,14 +24,14 @@ PRICES: tuple[Rule, ...] = (
     ("asks", r"\bcheap(?:er|est)?\b(?=.*\bper\s+(?:million\s+)?tok(?:en)?s?\b)", said("cost")),
     ("asks", r"\b(?:1|an?|one)\s?(?:m|mil|million)\s*tok(?:en)?s?\b(?=.*\bcosts?\b)", said("cost")),
     # A number without a sign may be a device's name: h100 per hour, 4090 monthly.
-    ("price_per_hour", rf"{DOLLARS}\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
+    ("price_per_hour", rf"{MONEY}\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
     ("price_per_hour", r"(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
-    ("price_per_hour", rf"\bhourly\s+budget\s+(?:of\s+)?{DOLLARS}", amount),
-    ("price_per_month", rf"\bmonthly\s+budget\s+(?:of\s+)?{DOLLARS}", amount),
-    ("price_per_month", rf"{DOLLARS}\s*(?:(?:/|per|an?)\s*mo(?:nth)?|monthly(?:\s+budget)?)\b", amount),
+    ("price_per_hour", rf"\bhourly\s+budget\s+(?:of\s+)?{MONEY}", amount),
+    ("price_per_month", rf"\bmonthly\s+budget\s+(?:of\s+)?{MONEY}", amount),
+    ("price_per_month", rf"{MONEY}\s*(?:(?:/|per|an?)\s*mo(?:nth)?|monthly(?:\s+budget)?)\b", amount),
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+monthly\s+budget\b", amount),
     ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)\s+monthly\b", amount),
-    ("price", DOLLARS, amount),
+    ("price", MONEY, amount),
     # A length is what stays under 8k elsewhere.
     (
         "price",
@@ -51,3 +55,9 @@ PRICES: tuple[Rule, ...] = (
         amount,
     ),
 )
+
+
+def exchanged(words: str, facts: Catalog) -> Price | None:
+    """Return the newest rate, in dollars, of the currency that words name; None of dollars."""
+    named = (code for code, signs in CURRENCIES.items() if re.search(signs, words.lower()))
+    return next((rate for code in named for rate in facts.prices("currencies", code)), None)

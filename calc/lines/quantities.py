@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from calc.catalog import Catalog
 from calc.lines.line import Line
 from calc.lines.loads import LOADS
 from calc.lines.parts import NUMBER
-from calc.lines.prices import PRICES
+from calc.lines.prices import PRICES, exchanged
 from calc.lines.runs import RUNS
 from calc.lines.speeds import SPEEDS
 
@@ -40,11 +41,13 @@ OF_ALL = re.compile(
 )  # of a Mac
 
 
-def quantities(line: Line) -> Iterator[Quantity]:
-    """Iterate over what a line says without names, and claim it."""
+def quantities(line: Line, facts: Catalog) -> Iterator[Quantity]:
+    """Iterate over what a line says without names, and claim it; what is paid is in dollars."""
     for field, pattern, read in FOUND:
         for match in line.found(pattern):
             value = read(match)
+            rate = exchanged(match[0], facts) if isinstance(value, float) and field.startswith("price") else None
+            value = round(value * rate.price, 2) if rate and isinstance(value, float) else value
             if value is not None:
                 line.claim(*match.span())
                 yield Quantity(*match.span(), field=field, value=value)

@@ -61,7 +61,7 @@ class Reader(Chips):
         self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
         self.processor = read_processor(self.line, self.names)
-        self.amounts = list(quantities(self.line))
+        self.amounts = list(quantities(self.line, facts))
         counted = any(amount.field in ("sequences", "of") for amount in self.amounts)
         self.amounts = [
             amount._replace(field="of") if amount.field == "at_once" and not counted else amount

@@ -113,7 +113,6 @@ class Pages(NamedTuple):
     """How vLLM lays out a stage's caches. Groups of layers take turns in the same memory, a page for each layer."""
 
     page_bytes: int  # of a block in one layer
-    page_tokens: int  # that a block of attention holds
     shared_layers: int  # of each group
     group_blocks: tuple[int, ...]  # that one sequence takes of each group
 
@@ -175,7 +174,7 @@ def vllm_pages(
         if cache is not None:
             blocks = vllm_blocks(cache, context_tokens, batched_tokens, page_bytes // entries[cache])
         groups += [blocks] * -(-count // shared)
-    return Pages(page_bytes, page_tokens, shared, tuple(groups))
+    return Pages(page_bytes, shared, tuple(groups))
 
 
 def paged_state(state: StateCache, activation_bytes: int, tensor_parallel: int, drafted: int) -> int:

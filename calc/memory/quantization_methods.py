@@ -15,8 +15,8 @@ from calc.memory.module_rules import FIELD, LEFT_OUT
 Values = Mapping[str, object]
 Find = Callable[[str], NumberFormat]
 MOST_PATTERNS, LONGEST_PATTERN = 100_000, 400
-# ModelOpt's names of number formats.
 MOST_SIDE = 65_536  # of a group or a block
+# ModelOpt's names of number formats.
 MODELOPT = {
     "FP8": "fp8",
     "FP8_PER_CHANNEL_PER_TOKEN": "fp8-channel",

@@ -58,7 +58,7 @@ def conformer(sound: Config) -> Layer:
     hidden, bias = sound.hidden(), sound.flag("attention_bias", default=True)
     heads, _, size = heads_of(sound, hidden)
     seen = Attention(heads, heads, size, causal=False, rotary=False)
-    mixer = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=bias)
+    mixer = softmax_attention(hidden, seen, bias=bias)
     tensors = mixer.tensors + linear("relative.k_proj", "attention", hidden, hidden)
     tensors += tuple(Tensor(f"self_attn.bias_{which}", "attention", (heads, size)) for which in "uv")
     windows = sound.flag("convolution_bias", default=True)

@@ -46,8 +46,7 @@ def lfm3_vl(config: Config) -> Architecture:
         tower += transformer(
             vision,
             depth=types.count(FULL),
-            qkv_bias=False,
-            out_bias=False,
+            attention_bias=False,
             mlp_bias=False,
             norm_bias=False,
             gated=True,

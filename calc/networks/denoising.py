@@ -38,7 +38,7 @@ def llada(config: Config) -> Architecture:
 @family("Dream")
 def dream(config: Config) -> Architecture:
     """Dream 7B (arXiv:2508.15487): Qwen 2.5's layers, which were trained on to fill in."""
-    return whole(llama_like(config, qkv_bias=True))
+    return whole(llama_like(config, attention_bias=True, out_bias=False))
 
 
 @family("llada2_moe")

@@ -36,7 +36,7 @@ def detr(config: Config) -> Architecture:
     first = config.text("model_type", "") == "table-transformer"  # norms before the blocks, and one behind each side
     style = GPT_STYLE if first else Style(LAYER_NORM, AFTER)
     attention = heads_over(config, hidden)._replace(causal=False)
-    mixer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True)
+    mixer = softmax_attention(hidden, attention, bias=True)
     names = ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")
     encoding, decoding = (
         dense(hidden, config.integer(f"{side}_ffn_dim"), gated=False, bias=True, activation=activation)

@@ -70,7 +70,7 @@ def looking(config: Config, *, bias: bool) -> Mixer:
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
     seen = Attention(heads, heads, size, causal=False, rotary=False)
-    return softmax_attention(hidden, seen, qkv_bias=bias, out_bias=True)
+    return softmax_attention(hidden, seen, bias=bias, out_bias=True)
 
 
 def pieces(config: Config, *, bias: bool = True) -> Tensors:
@@ -204,7 +204,7 @@ def dinov3(config: Config) -> Architecture:
     """DINOv3 (arXiv:2508.10104): rotary positions, tokens that only register, keys without biases."""
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
-    attention = softmax_attention(hidden, Attention(heads, heads, size, causal=False), qkv_bias=True, out_bias=True)
+    attention = softmax_attention(hidden, Attention(heads, heads, size, causal=False), bias=True)
     without = {
         f"self_attn.{name}_proj.bias"
         for name, flag in (("q", "query"), ("k", "key"), ("v", "value"), ("o", "proj"))
@@ -251,7 +251,7 @@ def sam(config: Config) -> Architecture:
 
     def block(reach: int, windowed: int | None) -> Layer:
         seen = Attention(heads, heads, size, causal=False, rotary=False, window_tokens=windowed)
-        mixer = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+        mixer = softmax_attention(hidden, seen, bias=True)
         distances = tuple(Tensor(f"self_attn.rel_pos_{axis}", "attention", (2 * reach - 1, size)) for axis in "hw")
         around = norms(hidden, "layer_norm1", "layer_norm2", bias=True)
         return layer(reader(mixer._replace(tensors=mixer.tensors + distances)), feed, *around, style=GPT_STYLE)

@@ -76,5 +76,5 @@ def residual(width: int, inputs: int, places: int) -> Layer:
 def attending(width: int) -> Layer:
     """Return the attention of all places of the coarsest grid to all, with one head."""
     seen = Attention(1, 1, width, causal=False, rotary=False)
-    mixer = reader(softmax_attention(width, seen, qkv_bias=True, out_bias=True))
+    mixer = reader(softmax_attention(width, seen, bias=True))
     return layer(mixer, FeedForward(), *norm("group_norm", width, bias=True), style=GPT_STYLE)._replace(hidden=width)

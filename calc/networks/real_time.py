@@ -93,7 +93,7 @@ def attending(config: Config, inner: int, heads: int) -> Layer:
     seen = Attention(heads, heads, inner // heads, causal=False, rotary=False)
     feed = dense(inner, config.integer("encoder_ffn_dim"), gated=False, bias=True, activation="gelu")
     around = norms(inner, "self_attn_layer_norm", "final_layer_norm", bias=True)
-    mixer = reader(softmax_attention(inner, seen, qkv_bias=True, out_bias=True))
+    mixer = reader(softmax_attention(inner, seen, bias=True))
     return layer(mixer, feed, *around, style=Style(LAYER_NORM, AFTER))._replace(hidden=inner)
 
 

@@ -42,9 +42,8 @@ HEARS = {"patch_sizes": [16, 6, 5, 4], "hidden_sizes": [256, 512, 1024, 2048], "
 def narrow_mixture(config: Config) -> FeedForward:
     """Return experts between two matrices into a narrower space and back, with a norm before and after them."""
     hidden, small = config.hidden(), config.integer("moe_hidden_size")
-    experts, active = expert_counts(config, "num_local_experts")
     width = config.integer("moe_intermediate_size")
-    feed = mixture(hidden, width, experts=experts, active=active, expert_hidden=small)
+    feed = mixture(hidden, width, expert_counts(config, "num_local_experts"), expert_hidden=small)
     around = linear("mlp.pre_expert_proj", "mlp", small, hidden) + linear("mlp.post_expert_proj", "mlp", hidden, small)
     for name in ("pre", "post"):
         around += norm(f"mlp.{name}_expert_norm", small, block="mlp")

@@ -79,7 +79,7 @@ def windowed_layer(config: Config, hidden: int, heads: int, places: int, *, seco
         raise config.error("num_heads", f"must divide the {hidden} channels of their stage, as {heads} do not")
     window = config.integer("window_size", most=2**10)
     seen = Attention(heads, heads, hidden // heads, window**2, causal=False, rotary=False)
-    mixer = softmax_attention(hidden, seen, qkv_bias=config.flag("qkv_bias", default=True), out_bias=True)
+    mixer = softmax_attention(hidden, seen, bias=config.flag("qkv_bias", default=True), out_bias=True)
     tensors = mixer.tensors
     if second:
         tensors = tuple(tensor for tensor in tensors if tensor.name != "self_attn.k_proj.bias")
@@ -131,7 +131,7 @@ def segformer(config: Config) -> Architecture:
         layers.append(convolved(front + norm("patches.norm", hidden, bias=True)))
         keys = (side // (4 * 2**stage * shorter)) ** 2
         seen = Attention(heads, heads, hidden // heads, max(1, keys), causal=False, rotary=False)
-        mixer = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+        mixer = softmax_attention(hidden, seen, bias=True)
         tensors = shortened(mixer.tensors, hidden, there, shorter)
         width = wider * hidden
         feed = dense(hidden, width, gated=False, bias=True, activation=config.text("hidden_act", "gelu"))

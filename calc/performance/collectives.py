@@ -1,7 +1,5 @@
 """The time of collectives: steps that wait for a latency each, and bytes over the slowest link between devices."""
 
-from typing import NamedTuple
-
 ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, SEND = (
     "all-reduce",
     "all-gather",
@@ -10,15 +8,6 @@ ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, SEND = (
     "send",
 )
 RING, TREE = "ring", "tree"
-
-
-class Way(NamedTuple):
-    """What a group of devices has between its members."""
-
-    ranks: int
-    link: float
-    latency: float
-    across: bool  # it leaves the domain
 
 
 def sent_bytes(operation: str, *, ranks: int, message_bytes: float) -> float:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator, Link
 from calc.derivation import Warn
-from calc.performance.collectives import Way
 
 DEVICE, HOST, STAGED, NETWORK = "device", "host", "staged", "network"  # kinds of way, by what a message waits for
 MOST_SWITCHED = 4  # devices up to which a switch leaves sums to the devices (NCCL on an H200; five on a B200)
@@ -49,12 +48,12 @@ class Joined(NamedTuple):
         return self.machines == 1 and (self.kind == DEVICE or (self.kind == HOST and self.ranks == 2))
 
     @property
-    def way(self) -> Way:
+    def ring_rate(self) -> float:
         """The rate of a ring: over several machines, that of all ports of a machine, or of its link if that is less."""
         if self.machines == 1:
-            return Way(self.ranks, self.rate, 0.0, False)
+            return self.rate
         rate = self.inside * self.network_rate
-        return Way(self.ranks, min(rate, self.rate) if self.inside > 1 else rate, 0.0, True)
+        return min(rate, self.rate) if self.inside > 1 else rate
 
     @property
     def ring_peak(self) -> float:

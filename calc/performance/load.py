@@ -73,7 +73,6 @@ class Reading(NamedTuple):
 
     chunks: int  # of a prompt
     arrivals: float  # of prompts, a step
-    dense: float  # the same while they come
     together: float  # prompts whose chunks share a pass
     gap: float  # steps from one that may carry prompts to the next
     met: float  # passes with the prompts of any data rank, for each with a rank's own
@@ -219,7 +218,6 @@ def reading_of(
     return Reading(
         chunks=chunks,
         arrivals=arrivals,
-        dense=dense,
         together=together,
         gap=gap,
         met=met,
@@ -262,7 +260,7 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
     plain = known_time(passes, known, step)
     alone_s, tokens, steps = plain.total, max(output - 1, 1), steps_of(passes, load)
     reading = reading_of(passes, load, decoding, step=step, step_s=alone_s, known=known)
-    chunks, arrivals, _, together, gap, others_met, replicas, carrying, read_s = reading
+    chunks, arrivals, together, gap, others_met, replicas, carrying, read_s = reading
     # Of parts that follow each other through stages, those without a prompt wait behind one that has it.
     parts = min(float(stages), max(decoding, 1.0)) if load.mixes else 1.0
     waits = max(parts / together, 1.0)

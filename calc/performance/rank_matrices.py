@@ -27,7 +27,6 @@ class Matrix(NamedTuple):
     k: int
     kernel: str
     weight_bytes: float
-    input_split: bool  # each rank has a part of the sum, so that the ranks add up what it gives
     places: float = 1  # of a finer grid that each token stands for
     reads: int = 0  # elements that a convolution reads anew for each of its rows, whose windows overlap; 0: all k
 
@@ -154,10 +153,9 @@ class Joined(NamedTuple):
     def matrix(self, stored: float) -> Matrix:
         """Return the product; matrices of blocks stand below each other."""
         assert self.tensor is not None
-        tensor, split = self.tensor, self.tensor.split == SPLIT_IN
-        shape = (
-            self.shape[:-1] if len(self.shape) > 2 and self.shape[-1] == 1 else self.shape
-        )  # a kernel one token wide
+        tensor, shape = self.tensor, self.shape
+        if len(shape) > 2 and shape[-1] == 1:  # a kernel one token wide
+            shape = shape[:-1]
         # A convolution multiplies the window around a place, or a group's part of it, with a row for each channel.
         n, k = (self.shape[0], prod(self.shape[1:])) if tensor.reads else (prod(shape[:-1]), shape[-1])
         return Matrix(
@@ -167,7 +165,6 @@ class Joined(NamedTuple):
             k,
             kernel=self.kernel,
             weight_bytes=stored / self.copies,
-            input_split=split,
             places=tensor.places or 1,
             reads=tensor.reads,
         )

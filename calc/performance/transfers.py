@@ -35,17 +35,19 @@ class Transfer(NamedTuple):
         return self.sent / self.joined.ring_peak if self.seconds else 0.0
 
 
-def transfer(operation: str, *, joined: Joined, message_bytes: float, copies: int = 1) -> Transfer:
+def transfer(operation: str, *, joined: Joined, message_bytes: float) -> Transfer:
     """Return how a group sends a message. One device alone sends nothing.
 
-    The message is what a device has after an all-reduce or all-gather, and before a reduce-scatter or all-to-all. Of
-    the `copies` of each row in an all-to-all, a machine gets one and hands it on to its devices (DeepEP, HybridEP).
+    The message is what a device has after an all-reduce or all-gather, and before a reduce-scatter or all-to-all.
     """
-    return min(ways(operation, joined, message_bytes, copies=copies), key=lambda way: way.seconds)
+    return min(ways(operation, joined, message_bytes), key=lambda way: way.seconds)
 
 
 def ways(operation: str, joined: Joined, message_bytes: float, *, copies: int = 1) -> list[Transfer]:
-    """Return how each protocol that serves sends a message; what it waits for and reaches is the same for any size."""
+    """Return how each protocol that serves sends a message; what it waits for and reaches is the same for any size.
+
+    Of the `copies` of each row in an all-to-all, a machine gets one and hands it on to its devices (DeepEP, HybridEP).
+    """
     found = (by_protocol(operation, joined, message_bytes, one, copies=copies) for one in catalog().protocols())
     return [way for way in found if way is not None]
 
@@ -128,7 +130,7 @@ def large_rate(operation: str, joined: Joined, copies: int = 1) -> float:
         outside = (joined.ranks - joined.inside) / (joined.ranks - 1)
         once = machines_of(copies, joined.machines) / copies
         return 1 / max(outside * once / joined.network_rate, (1 - outside * once) / joined.rate)
-    return joined.way.link
+    return joined.ring_rate
 
 
 def machines_of(copies: int, machines: int) -> float:

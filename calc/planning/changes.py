@@ -33,6 +33,12 @@ class Repair(NamedTuple):
     cost: str
     sure: bool  # whether it surely fits then, or is tight
 
+    def after(self, change: dict[str, object], message: str, cost: str) -> "Repair":
+        """Return the same together with another change, which is made before it."""
+        words = f"{message}, and {self.message[0].lower()}{self.message[1:]}"
+        costs = (cost,) if self.cost in (cost, LITTLE) else (cost, self.cost)
+        return self._replace(change={**change, **self.change}, message=words, cost=" and ".join(costs))
+
 
 class Trial(NamedTuple):
     """What a change leaves on the fullest device, and what it lacks: all of it in bytes."""

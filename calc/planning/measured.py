@@ -1,7 +1,8 @@
 """What stands behind an answer: measurements of its engine, device class, format and kind of model; how far it may err.
 
-The catalogue's `measured.toml` counts rows and sources by bucket, `ranges.toml` says within which factor four of five
-measurements of sources lay that an estimate had not seen. Both are written by `python -m calc.validation.ranges`.
+The catalogue's `measured.toml` counts rows and sources by bucket and says of which version of an engine the oldest is,
+`ranges.toml` says within which factor four of five measurements of sources lay that an estimate had not seen. Both are
+written by `python -m calc.validation.ranges`.
 """
 
 import math
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, NumberFormat, Recipe, Weights
+from calc.catalog.records.engines import version_numbers
 
 if TYPE_CHECKING:
     from calc.memory.training.plan import Plan
@@ -85,6 +87,30 @@ def measured(facts: Catalog, figure: str, name: str) -> Measured:
     return Measured(*found)
 
 
+def engine_family(engine: str, family: str) -> str:
+    """Return the name under which it stands from which version of an engine on a family of models was measured."""
+    return f"{engine}_family_{family}"
+
+
+def measured_since(facts: Catalog, *names: str) -> str:
+    """Return the engine's version from which on something was measured under all of the names; empty where none was."""
+    entries = facts.entries("measured")
+    versions = [str(entries.get(name, {}).get("since", "")) for name in names]
+    return max(versions, key=version_numbers) if all(versions) else ""
+
+
+def is_as_old(since: str, version: str) -> bool:
+    """Return whether a version may have what was measured since another one, as far as it is named.
+
+    What a newer version ran says nothing of an older one: what it refused was mended since, and families came later.
+
+    >>> is_as_old("0.9.1", "0.9"), is_as_old("0.9.1", "0.9.0"), is_as_old("", "0.9")
+    (True, False, False)
+    """
+    numbers = version_numbers(version)
+    return bool(since) and version_numbers(since)[: len(numbers)] <= numbers
+
+
 def range_factor(facts: Catalog, figure: str, *, engine: str, phase: str, sources: int) -> float:
     """Return the factor either way within which four of five measurements of an unseen source lie.
 
@@ -111,12 +137,19 @@ def is_plain(architecture: Architecture) -> bool:
     return alike and not (senses or architecture.keeps_states or architecture.has_encoder)
 
 
-def pool_share(facts: Catalog, architecture: Architecture, *, ranks: bool = False) -> float:
+def engine_pools(engine: str) -> str:
+    """Return the name under which an engine's pools for the cache are counted that were predicted at first sight."""
+    return f"{engine}_pools"
+
+
+def pool_share(facts: Catalog, engine: str, architecture: Architecture, *, ranks: bool = False) -> float:
     """Return the share of a device within which four of five pools for the cache lie of what an unseen source says.
 
-    Of kinds that no row has shown it is larger, and of `ranks` of an engine that leaves more or less than it should.
+    Of kinds that no row has shown, and of an engine whose pools nobody has predicted before he knew them, it is larger,
+    and so it is of `ranks` of an engine that leaves more or less than it should.
     """
-    known = is_plain(architecture) or measured(facts, MEMORY, family_bucket(architecture.family)).sources > 0
+    family = measured(facts, MEMORY, family_bucket(architecture.family)).sources > 0
+    known = (is_plain(architecture) or family) and measured(facts, MEMORY, engine_pools(engine)).sources > 0
     found = POOLS if known else NEW_POOLS
     return max(share_of(facts, found), share_of(facts, RANK_POOLS)) if ranks else share_of(facts, found)
 
@@ -145,17 +178,13 @@ def training_phase(architecture: Architecture) -> str:
     return "mixtures" if architecture.experts else "dense"
 
 
-def measured_report(
-    facts: Catalog, bucket_name: str, *, speed: str | None, memory: str, memory_bucket: str = ""
-) -> dict[str, object]:
+def measured_report(memory: Measured, speed: Measured | None) -> dict[str, object]:
     """Return the report's field: what stands behind speed and memory, and first what stands behind the answer.
 
-    `speed` is None where the report answers no speed; `memory_bucket` is where memory is counted, if apart from speed.
+    `speed` is None where the report answers no speed.
     """
-    found = {"memory": measured(facts, memory, memory_bucket or bucket_name)}
-    if speed is not None:
-        found["speed"] = measured(facts, speed, bucket_name)
-    first = found.get("speed", found["memory"])
+    found = {"memory": memory} if speed is None else {"memory": memory, "speed": speed}
+    first = found.get("speed", memory)
     return {**first._asdict(), **{name: counts._asdict() for name, counts in found.items()}}
 
 

@@ -6,14 +6,18 @@ from functools import lru_cache
 from math import ceil
 
 from calc.catalog import Catalog
-from calc.catalog.records import Accelerator
+from calc.catalog.records import Accelerator, Engine
+from calc.memory.budget import Layout
 from calc.memory.placement import ON_DEVICES, Placement
 from calc.planning.changes import HARDWARE, NONE, SPEED, Repair, Trial, Wanted, under
 from calc.planning.layout import apart_layouts, best_layout
+from calc.planning.serving import Serving
 from calc.planning.usual_engine import usual_engine
 from calc.units import GIB, show_count
 
 MOST_BUILT = 16  # devices of two machines
+LAPTOP = "laptop"
+NOT_OFFERED = ("announced", "modified")
 LEFT_TO_SYSTEM = 8  # GiB of a memory that a GPU shares, beside what it is given
 
 
@@ -78,21 +82,23 @@ def of_engine(wanted: Wanted) -> Iterator[Repair]:
     )
     if other is None or wanted.serving is None or (engine is not None and engine.id == other.id and not engine.version):
         return
-    serving = under(wanted.serving, engine=other, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
+    serving = in_place_of(wanted.serving, other)
     layout = best_layout(serving.in_pieces(demand), wanted.layout.devices, other)
     if layout is not None and wanted.able(other, demand.weights, layout=layout):
-        change: dict[str, object] = {"engine": other.id, "memory_fraction": None, "gpu_layers": None}
-        change |= {
-            "experts_on_host": None,
-            "host": None,
-            "engine_version": None,
-            "backend": None,
-            "parallelism": layout._asdict() if layout.devices > 1 else None,
-            "batched_tokens": None,
-            "graphs": None,
-            "videos": None,
-        }
-        yield from wanted.fitting(wanted.trial(demand, layout, serving), change, f"Run it under {other.name}", NONE)
+        trial = wanted.trial(demand, layout, serving)
+        yield from wanted.fitting(trial, change_to(other, layout), f"Run it under {other.name}", NONE)
+
+
+def in_place_of(serving: Serving, engine: Engine) -> Serving:
+    """Return a demand under another engine, without what was said of the first."""
+    return under(serving, engine=engine, fraction=None, placement=ON_DEVICES, host=None, batched_tokens=None)
+
+
+def change_to(engine: Engine, layout: Layout) -> dict[str, object]:
+    """Return the change of a scenario to another engine."""
+    of_another = ("memory_fraction", "gpu_layers", "experts_on_host", "host", "engine_version", "backend")
+    left_out = dict[str, object].fromkeys((*of_another, "batched_tokens", "graphs", "videos"))
+    return {"engine": engine.id, **left_out, "parallelism": layout._asdict() if layout.devices > 1 else None}
 
 
 def of_experts(wanted: Wanted) -> Iterator[Repair]:
@@ -173,7 +179,7 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
     def is_able(other: Accelerator) -> bool:
         return not wanted.too_small(other, wanted.held) and wanted.able(wanted.engine, wanted.demand.weights, other)
 
-    found = of_kind(wanted.facts, device.vendor, device.segment)
+    found = of_kind(wanted.facts, device.vendor, device.segment, laptop=device.text("form") == LAPTOP)
     larger = found[bisect_right(found, device.capacity_bytes, key=lambda other: other.capacity_bytes) :]
     others = [other for other in larger if layout.devices == 1 or other.sold_in_multiples]
     largest = next(filter(is_able, reversed(others)), None)
@@ -193,9 +199,15 @@ def of_other_devices(wanted: Wanted) -> Iterator[Repair]:
 
 
 @lru_cache(maxsize=64)
-def of_kind(facts: Catalog, vendor: str, segment: str) -> list[Accelerator]:
-    """Return a maker's devices of a kind, those with the least memory first."""
-    found = [other for other in facts.accelerators() if (other.vendor, other.segment) == (vendor, segment)]
+def of_kind(facts: Catalog, vendor: str, segment: str, *, laptop: bool) -> list[Accelerator]:
+    """Return a maker's devices of a kind that one can have as it made them, those with the least memory first."""
+    found = [
+        other
+        for other in facts.accelerators()
+        if (other.vendor, other.segment) == (vendor, segment)
+        and (other.text("form") == LAPTOP) == laptop
+        and other.availability not in NOT_OFFERED
+    ]
     return sorted(found, key=lambda other: (other.capacity_bytes, other.released))
 
 

@@ -28,7 +28,7 @@ class Refusal(NamedTuple):
     told: bool = False  # whether it starts if it is told something
 
 
-def refusal(engine: Engine, demand: Demand, attention: str, context_limit: int | None) -> Refusal | None:
+def refusal(engine: Engine, demand: Demand, attention: str, own_tokens: int | None) -> Refusal | None:
     """Return what an engine has against a demand, None where it has nothing.
 
     llama.cpp reads values in fewer than 16 bits in tiles alone.
@@ -36,8 +36,8 @@ def refusal(engine: Engine, demand: Demand, attention: str, context_limit: int |
     if engine.id == "llama.cpp" and attention == "eager" and demand.values.bits < HALF_BITS:
         values = f"values of the cache in {demand.values.name}"
         return Refusal(f"{engine.name} has {values} only with flash attention (-fa on)", TILES_ALONE)
-    if engine.id in LONGER and context_limit and demand.tokens > context_limit:
+    if engine.id in LONGER and own_tokens and demand.tokens > own_tokens:
         how, source = LONGER[engine.id]
-        message = f"{engine.name} takes more than the {context_limit:,} tokens of the config only if it is told: {how}"
+        message = f"{engine.name} takes more than the {own_tokens:,} tokens of the config only if it is told: {how}"
         return Refusal(message, source, told=True)
     return None

@@ -1,22 +1,28 @@
-"""What would make it fit: single changes of a scenario of inference, each computed, least harm first.
+"""What would make it fit: changes of a scenario of inference, each computed, least harm first.
 
 A change that is offered fits, and runs as far as is known. The order is: the number format of the cache, the engine's
 share of the device, the GPU's of a memory that it shares, the sequences that it is set up for, attention by data
 ranks, no videos, nothing but text, fewer sequences, a shorter context, smaller pieces of prompts, no recorded graphs,
-the next number formats of the weights, experts or layers in host memory, more devices, another device. Where
-something does not run at all, other layouts and engines come first, then the cache and the weights in formats that
-run.
+the next number formats of the weights, experts or layers in host memory, weights of two bits, more devices, another
+device. Where no single change that costs nothing to buy is enough, two are made together, and a person's own card runs
+llama.cpp. Where something does not run at all, other layouts and engines come first, then the cache and the weights in
+formats that run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from calc.catalog import Catalog
-from calc.catalog.records import Mixture, NumberFormat, StoredWeights, Weights
-from calc.memory.budget import OUTPUT_TOKENS, Demand
-from calc.memory.published_formats import is_eight_bit
-from calc.memory.stored_weights import whole_model
-from calc.memory.weights import stage_weights_bytes
-from calc.planning.changes import LITTLE, NONE, QUALITY, SCOPE, SPEED, Repair, Trial, Wanted, under
+from calc.memory.budget import OUTPUT_TOKENS
+from calc.planning.changes import LITTLE, NONE, SCOPE, SPEED, Repair, Trial, Wanted, under
+from calc.planning.format_repairs import (
+    FEW_BITS,
+    bits_of,
+    harm_of,
+    narrower,
+    of_few_bits,
+    of_llama_cpp,
+    of_weights,
+    words_of,
+)
 from calc.planning.placed_repairs import (
     of_attention,
     of_devices,
@@ -29,9 +35,9 @@ from calc.planning.placed_repairs import (
 )
 from calc.units import show_count
 
-# The number format of a cache in 8 bit, by engine, and for the mathematics alone; and formats of weights for that.
+# The number format of a cache in 8 bit, by engine, and for the mathematics alone.
 CACHE_FORMATS = {"vllm": "fp8", "sglang": "fp8", "tensorrt-llm": "fp8", "llama.cpp": "q8_0"}
-BARE_CACHE, BARE_FORMATS = "fp8", ("fp8", "awq")
+BARE_CACHE = "fp8"
 LARGEST_SHARE = 0.95  # of a device that an engine is given without trouble
 STEP = 256  # tokens: a shorter context is a multiple of it
 LEAST_CONTEXT = 4  # a context is not cut to less than this part of it
@@ -47,8 +53,12 @@ def repairs(wanted: Wanted) -> Iterator[Repair]:
     kinds = KINDS[: KINDS.index(of_experts)] if wanted.fits else KINDS
     if wanted.too_small(wanted.accelerator, wanted.weights):
         kinds = tuple(kind for kind in kinds if kind not in BESIDE_WEIGHTS)
+    helped = set[Callable[[Wanted], Iterator[Repair]]]()
     for kind in kinds if wanted.runs else STARTING:
-        yield from offered(kind(wanted), MOST_OFFERED.get(kind, 1), tight=not wanted.fits)
+        if helped.isdisjoint(UNLESS.get(kind, ())):
+            found = offered(kind(wanted), MOST_OFFERED.get(kind, 1), tight=not wanted.fits)
+            helped |= {kind} if found else set()
+            yield from found
 
 
 def offered(found: Iterator[Repair], most: int, *, tight: bool) -> list[Repair]:
@@ -179,43 +189,13 @@ def of_graphs(wanted: Wanted) -> Iterator[Repair]:
         yield from wanted.fitting(left, {"graphs": False}, f"Let {plain.name} record no graphs of its kernels", SPEED)
 
 
-def of_weights(wanted: Wanted) -> Iterator[Repair]:
-    """Iterate over the engine's number formats with fewer bytes than the weights have now."""
-    demand, facts = wanted.demand, wanted.facts
-    if isinstance(demand.weights, StoredWeights):
-        return
-    now = weights_bytes(demand, demand.weights, demand.group)
-    for name in wanted.engine.formats if wanted.engine else BARE_FORMATS:
-        weights = facts.weights_format(name)
-        if (name == "fp8" and is_eight_bit(demand.weights)) or not wanted.able(wanted.engine, weights):
-            continue
-        if wanted.runs and weights_bytes(demand, weights, None) >= now:
-            continue
-        yield from wanted.fitting(
-            wanted.trial(demand._replace(weights=weights, group=None)),
-            {"weights": weights.id},
-            f"Take the weights in {weights.name}{loss_of(weights)}",
-            QUALITY if bits_of(weights, facts) < 8 else LITTLE,
-        )
-
-
-def weights_bytes(demand: Demand, weights: Weights, group: int | None) -> int:
-    """Return the bytes of a whole model's weights."""
-    return stage_weights_bytes(
-        stage=whole_model(demand.architecture), tensor_parallel=1, expert_parallel=1, weights=weights, group=group
-    )
-
-
-def bits_of(weights: NumberFormat | Mixture, facts: Catalog) -> float:
-    """Return the bits of most weights."""
-    return facts.number_format(weights.base).bits if isinstance(weights, Mixture) else weights.bits
-
-
-def loss_of(weights: NumberFormat | Mixture) -> str:
-    """Return what a number format was measured to lose, as an addition to its name; empty where no source says it."""
-    if not isinstance(weights, Mixture) or not weights.perplexity:
-        return ""
-    return f" (perplexity of Llama 3 8B {weights.perplexity:+g})"
+def of_two(wanted: Wanted) -> Iterator[Repair]:
+    """Iterate over fewer bits of the weights together with a smaller cache: of fewer bits, sequences or tokens."""
+    formats = [weights for weights in narrower(wanted) if bits_of(weights, wanted.facts) >= FEW_BITS]
+    for kind in (of_cache, of_sequences, of_context):
+        for weights in formats:
+            for repair in kind(wanted._replace(demand=wanted.demand._replace(weights=weights, group=None))):
+                yield repair.after({"weights": weights.id}, words_of(weights), harm_of(weights, wanted.facts))
 
 
 STARTING = (of_layout, of_engine, of_cache, of_weights)  # what makes run what does not
@@ -231,11 +211,15 @@ KINDS = (
     of_pieces,
     of_graphs,
     of_weights,
+    of_two,
     of_experts,
     of_layers,
+    of_few_bits,
+    of_llama_cpp,
     of_devices,
     of_other_devices,
 )
+UNLESS = {of_two: KINDS, of_few_bits: (of_weights,), of_llama_cpp: KINDS}  # what is offered where none of these was
 # What leaves each device the weights that it has.
 BESIDE_WEIGHTS = (of_cache, of_share, of_slots, of_sequences, of_context, of_pieces, of_graphs)
 MOST_OFFERED = {of_layout: 2, of_sight: 2, of_weights: 3, of_other_devices: 3}  # at once; one of other kinds

@@ -2,12 +2,26 @@
 
 from typing import NamedTuple
 
+from calc.catalog import Catalog
 from calc.errors import ScenarioError
 from calc.memory.budget import Demand, Layout
 from calc.memory.runtime import Case, Runtime
 from calc.planning.fit import MOST_SEQUENCES
-from calc.planning.measured import bucket, format_of
+from calc.planning.measured import (
+    MEMORY,
+    SPEED,
+    Measured,
+    bucket,
+    engine_family,
+    format_of,
+    is_as_old,
+    measured,
+    measured_report,
+    measured_since,
+)
 from calc.planning.serving import Serving
+
+NOTHING = Measured(0, 0)
 
 
 class Served(NamedTuple):
@@ -60,3 +74,24 @@ def served_bucket(served: Served) -> str:
         architecture=served.demand.architecture,
         on_host=served.serving.placement.on_host,
     )
+
+
+def served_measured(served: Served, facts: Catalog, figure: str) -> Measured:
+    """Return the measurements of a figure behind what is served; none where a version is named that is older."""
+    version = served.serving.engine.version
+    if version and not is_as_old(served_since(served, facts), version):
+        return NOTHING
+    return measured(facts, figure, served_bucket(served))
+
+
+def served_since(served: Served, facts: Catalog) -> str:
+    """Return the engine's version from which on what is like the scenario, and its family of models, were measured."""
+    family = engine_family(served.serving.engine.id, served.demand.architecture.family)
+    return measured_since(facts, served_bucket(served), family)
+
+
+def measured_of(served: Served, facts: Catalog, *, timed: bool) -> dict[str, object]:
+    """Return the report's field on measurements, of speed too where it is timed: who measured anything had it start."""
+    memory, speed = (served_measured(served, facts, figure) for figure in (MEMORY, SPEED))
+    since = {"since": served_since(served, facts) or None, "started": bool(memory.rows or speed.rows)}
+    return {**measured_report(memory, speed if timed else None), **since}

@@ -7,8 +7,8 @@ from calc.memory.engines.vllm import step_tokens
 from calc.memory.runtime import Case
 from calc.performance.engine_passes import kernel_classes
 from calc.performance.speed import Question, passes_for
-from calc.planning.measured import SPEED, measured, range_factor
-from calc.planning.served import Served, served_bucket
+from calc.planning.measured import SPEED, range_factor
+from calc.planning.served import Served, served_measured
 from calc.planning.serving import Serving
 from calc.planning.serving_report import Report
 
@@ -87,7 +87,7 @@ def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
 def speed_factors(served: Served) -> tuple[float, float]:
     """Return the factors either way within which four of five measurements lie: of decoding steps, and of prefill."""
     facts, engine = catalog(), served.serving.engine.id
-    sources = measured(facts, SPEED, served_bucket(served)).sources
+    sources = served_measured(served, facts, SPEED).sources
     step, first = (
         range_factor(facts, SPEED, engine=engine, phase=phase, sources=sources) for phase in ("decode", "prefill")
     )

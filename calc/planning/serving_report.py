@@ -134,8 +134,9 @@ def pool_range(served: Served, pool: int) -> list[int]:
 
 def pool_spread(served: Served) -> int:
     """Return the bytes by which four of five pools are off: a share of the device, larger for what no row has shown."""
-    ranks = bool(served.serving.engine.values.get("unsure_ranks")) and served.layout.tensor > 1
-    share = pool_share(catalog(), served.case.demand.architecture, ranks=ranks)
+    engine = served.serving.engine
+    ranks = bool(engine.values.get("unsure_ranks")) and served.layout.tensor > 1
+    share = pool_share(catalog(), engine.id, served.case.demand.architecture, ranks=ranks)
     return int(share * (served.runtime.capacity or 0))
 
 

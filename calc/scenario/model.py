@@ -17,6 +17,7 @@ from calc.scenario.reader import Reader, check_json, read_flag, whole
 if TYPE_CHECKING:
     from calc.catalog.copies import Copy
 
+SCALED = ("rope_scaling", "rope_parameters", "model_max_length")  # a config's keys that say more than its positions
 MOST_STORED, LONGEST_NAME = 2**50, 200
 
 
@@ -30,6 +31,18 @@ class ReadModel(NamedTuple):
     config: Mapping[str, object]  # what says how the weights are published
     written: str  # a repository that holds the model in another number format than the entry's own; else the id
     said: "Copy | None" = None  # of the number format, by the name
+
+    @property
+    def own_tokens(self) -> int | None:
+        """The tokens for which engines take it as its config stands, fewer than it is made for where YaRN is to be set.
+
+        Source: vLLM, `_get_and_verify_max_len`, whose error issue 8793 quotes for Qwen2.5 72B.
+        """
+        stated = self.config.get("max_position_embeddings")
+        otherwise = any(self.config.get(key) for key in SCALED)
+        if otherwise or self.context_tokens is None or not isinstance(stated, int) or not self.architecture.writes:
+            return self.context_tokens
+        return min(stated, self.context_tokens)
 
 
 def read_model(value: object, catalog: Catalog) -> ReadModel:

@@ -1,5 +1,6 @@
 """What excludes each other in a training run, and what is risky."""
 
+from calc.architecture.parameters import parameters_total
 from calc.catalog.records import Accelerator
 from calc.derivation import INFO, WRONG, Warn
 from calc.errors import ScenarioError
@@ -11,6 +12,7 @@ from calc.memory.training.plan import (
 from calc.memory.training.states import FACTORED, MATRICES
 from calc.performance.fabric import tensor_warnings
 from calc.performance.power import power_warnings
+from calc.units import show_gib
 
 WHOLE_BITS = 16  # of weights that nothing quantizes
 
@@ -184,4 +186,12 @@ def hardware_warnings(plan: Plan, accelerator: Accelerator) -> list[Warn]:
     if needed and needed not in accelerator.facts:
         message = f"{accelerator.name} does not compute in {needed.upper()}"
         found.append(Warn("format-not-native", message, "precision"))
+    base = plan.method.base.bits / 8 * parameters_total(plan.architecture)
+    if plan.adapters is not None and plan.stage_of_zero == PARAMETERS and base > accelerator.capacity_bytes:
+        # transformers' pages on DeepSpeed and on bitsandbytes with FSDP; llama-cookbook#37 and #263, starcoder#96
+        message = (
+            f"the frozen base of {show_gib(base)} is more than a device holds, and ranks share it only if the "
+            "program is told so before it loads the model: else each has all of it then, or when it saves"
+        )
+        found.append(Warn("base-loaded-whole", message, "sharding"))
     return [*found, *tensor_warnings(accelerator, plan.layout.tensor), *power_warnings(accelerator)]

@@ -11,7 +11,14 @@ from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
 from calc.planning.chance import is_sure
-from calc.planning.measured import TRAINING_MEMORY, TRAINING_SPEED, measured_report, memory_bucket, training_bucket
+from calc.planning.measured import (
+    TRAINING_MEMORY,
+    TRAINING_SPEED,
+    measured,
+    measured_report,
+    memory_bucket,
+    training_bucket,
+)
 from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes, room_on
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
@@ -61,11 +68,8 @@ def training_report(
         "repairs": listed,
         "speed": found.speed,
         "measured": measured_report(
-            facts,
-            training_bucket(plan, asked.accelerator),
-            speed=TRAINING_SPEED if found.speed else None,
-            memory=TRAINING_MEMORY,
-            memory_bucket=memory_bucket(plan, asked.accelerator),
+            measured(facts, TRAINING_MEMORY, memory_bucket(plan, asked.accelerator)),
+            measured(facts, TRAINING_SPEED, training_bucket(plan, asked.accelerator)) if found.speed else None,
         ),
         "cost": found.cost,
         "steps": [step.as_dict() for step in steps] if working else [],

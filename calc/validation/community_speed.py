@@ -145,15 +145,6 @@ def scores() -> Scores:
     return score_rows(FILE, score_of)
 
 
-def by_device(found: list[Score]) -> tuple[str, dict[str, list[Score]]]:
-    """Return the scores by device, engine and figure."""
-    groups: dict[str, list[Score]] = {}
-    for score in found:
-        row = score.row
-        groups.setdefault(f"{row['gpu']} {row['engine']} {score.what}", []).append(score)
-    return "device, engine, figure", dict(sorted(groups.items()))
-
-
 def written(score: Score) -> str:
     """Return a row as one line."""
     row = score.row
@@ -166,7 +157,7 @@ def written(score: Score) -> str:
 
 def main() -> None:
     """Print the tables."""
-    print_scores(scores, written, groups=by_device)
+    print_scores(scores, written, keys=("gpu", "engine", "what"))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ from calc.validation.scores import (
     Score,
     Scores,
     SkipError,
-    by,
     score_rows,
 )
 
@@ -214,7 +213,7 @@ def written(score: Score) -> str:
 
 def main() -> None:
     """Print the tables."""
-    print_scores(scores, written, groups=lambda found: ("figure", by(found, "what")))
+    print_scores(scores, written, keys=("what",))
 
 
 if __name__ == "__main__":

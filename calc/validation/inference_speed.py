@@ -302,14 +302,6 @@ def scores() -> Scores:
     return score_rows(FILE, score_of)
 
 
-def by_engine(found: list[Score]) -> tuple[str, dict[str, list[Score]]]:
-    """Return the scores by source, engine and figure."""
-    engines: dict[str, list[Score]] = {}
-    for score in found:
-        engines.setdefault(f"{score.source} {score.row['engine']} {score.what}", []).append(score)
-    return "source, engine, figure", engines
-
-
 def written(score: Score) -> str:
     """Return a row as one line."""
     row = score.row
@@ -322,7 +314,7 @@ def written(score: Score) -> str:
 
 def main() -> None:
     """Print the tables."""
-    print_scores(scores, written, groups=by_engine)
+    print_scores(scores, written, keys=("source", "engine", "what"))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """The command lines of the accuracy tables: scores by source, what was left out, the worst rows."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
-from calc.validation.scores import Score, Scores, line, lines_by_source, skipped_lines, table
+from calc.validation.scores import Score, Scores, by, line, lines_by_source, skipped_lines, table
 
 WIDEST = 44  # letters of a group's name
 
@@ -12,11 +12,11 @@ def print_scores(
     scores: Callable[[], Scores],
     written: Callable[[Score], str],
     *,
-    groups: Callable[[list[Score]], tuple[str, Mapping[str, list[Score]]]] | None = None,
+    keys: Sequence[str] = (),
 ) -> None:
     """Print the tables that the command line asks for; `written` is the line of one of the worst rows.
 
-    `groups` gives a second table its title and its scores by name.
+    A second table has the scores by what is named in `keys`.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--worst", type=int, default=15)
@@ -29,10 +29,9 @@ def print_scores(
         print(f"Left out:\n{skipped_lines(skipped)}")
         return
     print(table("source", lines_by_source(found)))
-    if groups:
-        title, named = groups(found)
+    if keys:
         print()
-        print(table(title, [line(name[-WIDEST:], group) for name, group in named.items()]))
+        print(table(", ".join(keys), [line(name[-WIDEST:], group) for name, group in by(found, *keys).items()]))
     print(f"\nLeft out:\n{skipped_lines(skipped)}\n\nWorst rows:")
     for score in sorted(found, key=lambda score: -abs(score.error))[: options.worst]:
         print(written(score))

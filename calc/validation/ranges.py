@@ -10,7 +10,7 @@ out. Some were written down before they were predicted, and what was predicted t
 much as the errors of these are.
 
 The command writes them, how many rows stand behind each bucket, and how many sources measured each model, into the
-catalogue.
+catalogue, and of which version of an engine the oldest row of each is.
 """
 
 import math
@@ -22,11 +22,13 @@ from typing import NamedTuple
 
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
-from calc.planning.measured import POOLS, TOTALS, family_bucket, widening
+from calc.catalog.records.engines import version_numbers
+from calc.planning.measured import POOLS, TOTALS, engine_family, engine_pools, family_bucket, widening
 from calc.validation.left_out import KINDS, OPEN, RANGED, at_first_sight, kept
 from calc.validation.pools import KIND as POOLED
-from calc.validation.pools import architectures, pool_errors, total_errors
+from calc.validation.pools import pool_errors, total_errors
 from calc.validation.residuals import Residual
+from calc.validation.row_versions import rows_by_engine
 from calc.validation.scores import median_size, read_rows
 
 SHARE = 0.8
@@ -257,8 +259,10 @@ def pool_ranges() -> dict[str, Range]:
 
 
 def written_measured() -> str:
-    """Return the catalogue's file of rows and sources by bucket."""
+    """Return the catalogue's file of rows and sources by bucket, and of the oldest version of an engine with a row."""
     buckets: dict[str, dict[str, list[Residual]]] = {}
+    versions: dict[str, set[str]] = {}
+    of = rows_by_engine()
     for kind in (kind for kind in KINDS if kind not in OPEN):
         for row in kept(kind).residuals:
             engine, _, rest = row.bucket.partition("_")
@@ -267,17 +271,23 @@ def written_measured() -> str:
                 names.add(f"{engine}_any_{rest.partition('_')[2]}")
             for name in names:
                 buckets.setdefault(name, {}).setdefault(FIGURES.get(kind, kind), []).append(row)
-    of = architectures()
+            if row.id in of and (version := of[row.id].version):
+                for name in (*names, engine_family(engine, of[row.id].family)):
+                    versions.setdefault(name, set()).add(version)
+    for row in (row for rows in pool_errors().values() for row in rows):
+        buckets.setdefault(engine_pools(row.engine), {}).setdefault(FIGURES[POOLED], []).append(row)
     for row in kept(POOLED).residuals:
         buckets.setdefault(family_bucket(of[row.id].family), {}).setdefault(FIGURES[POOLED], []).append(row)
     lines = [
         "# Written by `python -m calc.validation.ranges`: rows and sources of measurements, by engine, class of",
-        "# device, class of number format and kind of model.",
+        "# device, class of number format and kind of model, and the version of the oldest; the same by family;",
+        "# and by engine the pools for the cache that were predicted at first sight.",
         "",
     ]
-    for name, figures in sorted(buckets.items()):
-        counts = ", ".join(f"{figure} = [{len(rows)}, {sources(rows)}]" for figure, rows in figures.items())
-        lines.append(f'"{name}" = {{ {counts} }}')
+    for name in sorted(buckets.keys() | versions.keys()):
+        counts = [f"{figure} = [{len(rows)}, {sources(rows)}]" for figure, rows in buckets.get(name, {}).items()]
+        oldest = [f'since = "{min(versions[name], key=version_numbers)}"'] if name in versions else []
+        lines.append(f'"{name}" = {{ {", ".join([*counts, *oldest])} }}')
     return "\n".join(lines) + "\n"
 
 

@@ -107,11 +107,11 @@ def quantile(values: Iterable[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def by(scores: Iterable[Score], key: str) -> dict[str, list[Score]]:
-    """Return scores in groups of their source, of what was measured, or of a row's field."""
+def by(scores: Iterable[Score], *keys: str) -> dict[str, list[Score]]:
+    """Return scores in groups of their source, of what was measured, of a row's fields, or of several of these."""
     groups: dict[str, list[Score]] = {}
     for score in scores:
-        name = getattr(score, key) if key in ("source", "what") else score.row[key]
+        name = " ".join(getattr(score, key) if key in ("source", "what") else score.row[key] for key in keys)
         groups.setdefault(name, []).append(score)
     return dict(sorted(groups.items()))
 

@@ -249,16 +249,6 @@ def scores() -> Scores:
     return score_all(sampled(read_rows(FILE)))
 
 
-def by_server(found: list[Score]) -> tuple[str, dict[str, list[Score]]]:
-    """Return the scores by engine, device, model, precision and figure."""
-    groups: dict[str, list[Score]] = {}
-    for score in found:
-        row = score.row
-        name = f"{row['engine']} {row['gpu']} {row['model'].split('/')[-1][:16]} {row['precision']} {score.what[8:13]}"
-        groups.setdefault(name, []).append(score)
-    return "engine, device, model, precision, figure", dict(sorted(groups.items()))
-
-
 def written(score: Score) -> str:
     """Return a row as one line."""
     row, model = score.row, score.row["model"].split("/")[-1][:16]
@@ -272,7 +262,7 @@ def written(score: Score) -> str:
 
 def main() -> None:
     """Print the tables of all rows."""
-    print_scores(lambda: score_all(read_rows(FILE)), written, groups=by_server)
+    print_scores(lambda: score_all(read_rows(FILE)), written, keys=("model", "engine", "gpu", "precision", "what"))
 
 
 if __name__ == "__main__":

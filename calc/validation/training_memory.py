@@ -15,7 +15,6 @@ from calc.validation.scores import (
     Score,
     Scores,
     SkipError,
-    by,
     reason_of,
     reasons,
     score_rows,
@@ -53,11 +52,7 @@ def written(score: Score, why: dict[str, str]) -> str:
 def main() -> None:
     """Print the tables."""
     why = reasons("training_memory")
-    print_scores(
-        scores,
-        lambda score: written(score, why),
-        groups=lambda found: ("figure", by(found, "what")),
-    )
+    print_scores(scores, lambda score: written(score, why), keys=("what",))
 
 
 if __name__ == "__main__":

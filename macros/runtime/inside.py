@@ -112,14 +112,17 @@ def compile_archives(job: dict[str, Any]) -> list[str]:
     return used
 
 
-TYPES = ("typing", "collections.abc")  # whose names a module may import for its annotations alone
+TYPES = ("typing", "collections", "calc")  # packages whose names a module may import for its annotations alone
 
 
 class Unannotated(ast.NodeTransformer):
-    """Takes the annotations of functions and modules away: each is code of its own, which nobody runs in a page.
+    """Takes annotations away: each is code of its own, which nobody runs in a page. Of records the names alone stay."""
 
-    Those of classes stay: records are made of them.
-    """
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
+        """Return a name of a record, of whatever type."""
+        self.generic_visit(node)
+        node.annotation = ast.copy_location(ast.Constant(None), node.annotation)
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Return the function without them, and what is in it."""
@@ -137,7 +140,9 @@ class Unannotated(ast.NodeTransformer):
             for part in node.body
         ]
         used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        for part in [part for part in node.body if isinstance(part, ast.ImportFrom) and part.module in TYPES]:
+        used |= {str(part.value) for part in ast.walk(node) if isinstance(part, ast.Constant)}  # what it hands on
+        typed = [part for part in node.body if isinstance(part, ast.ImportFrom)]
+        for part in [part for part in typed if str(part.module).partition(".")[0] in TYPES]:
             part.names = [name for name in part.names if (name.asname or name.name) in used]
             if not part.names:
                 node.body.remove(part)

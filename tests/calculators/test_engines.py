@@ -177,3 +177,11 @@ def test_what_likely_fits_is_tight(context: str, state: str) -> None:
     assert f'data-fits="{state}"' in FIT.render(report)
     assert (memory["chance"] >= SURE, memory["fits"]) == (state == "yes", state != "no")
     assert ("of such runs need more" in FIT.status(report)) == (state == "tight")
+
+
+def test_what_nobody_measured_in_a_version_does_not_surely_start() -> None:
+    """It has room and no tick, and the answer says why; of the newest version the same starts surely."""
+    asked = {"model": "gemma-3-27b", "accelerator": "h100-sxm-80gb", "engine": "vllm", "context_tokens": 8192}
+    known, older = (in_words(FIT.render(estimate({**asked, **more}))) for more in ({}, {"engine_version": "0.8.0"}))
+    assert "✓ It fits" in known and "measured in this version" not in known
+    assert "≈ It fits" in older and "nothing like it was measured in this version or an older one" in older

@@ -406,12 +406,26 @@ def test_no_line_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["which gpu for llama 70b under 2000 €", "gpu for llama 8b under €500", "gpu under 500 euro for qwen3 8b"]
+    ("line", "currency", "amount"),
+    [
+        ("which gpu for llama 70b under 2000 €", "EUR", 2000),
+        ("gpu for llama 8b under £500", "GBP", 500),
+        ("gpu under 500 euro for qwen3 8b", "EUR", 500),
+        ("orçamento de R$ 5000, qual placa para modelos de 14b?", "BRL", 5000),
+    ],
 )
-def test_other_money_is_said_and_not_converted(line: str) -> None:
-    """Prices are in dollars: a limit in euros is left out, by name, and the answer says so."""
-    found = asked(line)
-    assert re.search(r"Not understood, and left out:.*(€|euro).*Prices are in dollars here", plain(found["html"]))
+def test_other_money_is_converted_and_said(line: str, currency: str, amount: int) -> None:
+    """Prices are in dollars: a limit in euros is converted at the catalogue's rate, which is said with its day."""
+    found, rate = asked(line), catalog().prices("currencies", currency)[0]
+    said = f"USD: 1 {currency} was {rate.price:g} USD on {rate.checked} (European Central Bank). Prices here are in USD"
+    assert f"are taken as {amount * rate.price:,.0f} {said}" in found["status"]
+    assert said in plain(found["html"]) and "Not understood" not in plain(found["html"])
+
+
+def test_money_without_a_rate_is_said() -> None:
+    """A sign that two currencies have is left out, by name."""
+    found = asked("gpu for llama 8b under ¥5000")
+    assert re.search(r"Not understood, and left out:.*¥.*Prices are in dollars here", plain(found["html"]))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from calc.catalog.checking.loader import read_tables
 from calc.catalog.entries import DATA
 from calc.catalog.records import Link, Machine, Price
 from calc.errors import CatalogError, ScenarioError
+from calc.lines.parts import CURRENCIES
 from tests.catalog.small import GOOD, built_catalog
 
 LINK = """
@@ -136,6 +137,7 @@ def test_the_small_catalogue_is_sound(data: Path) -> None:
         ("prices.toml", 'currency = "USD"', 'currency = "$"', "currency: must be three letters"),
         ("prices.toml", 'per = "hour"', 'per = "day"', "per: 'day' is not known"),
         ("prices.toml", 'per = "kWh"', 'per = "hour"', "[power].per: electricity is sold by the kWh"),
+        ("prices.toml", 'of = "machines"', 'of = "currencies"', "per: currencies are changed by the unit"),
         ("prices.toml", "pieces = 2", "pieces = 0", "pieces: must be at least 1"),
         ("prices.toml", "2026-07-01", '"July"', "checked: must be a date"),
     ],
@@ -186,7 +188,8 @@ def test_there_are_some_of_each() -> None:
     """Servers, cards in slots, Macs, clouds; links of each kind; prices of everything that is priced."""
     assert {machine.kind for machine in MACHINES} >= {"server", "rack", "workstation", "desktop", "cloud"}
     assert {link.kind for link in LINKS} == {"device", "host", "network"}
-    assert {price.of for price in PRICES} == {"accelerators", "machines", "models", "electricity"}
+    assert {price.of for price in PRICES} == {"accelerators", "machines", "models", "electricity", "currencies"}
+    assert {price.item for price in catalog().prices("currencies")} == CURRENCIES.keys()
     assert {"USD", "EUR"} <= {price.currency for price in catalog().prices("electricity")}
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,15 @@ def read(line: str) -> Any:
 
 
 def meant(row: dict[str, str]) -> dict[str, str]:
-    """Return the fields that a line means."""
-    return dict(pair.split("=", 1) for pair in row["fields"].split())
+    """Return the fields that a line means; 1500EUR is in dollars, at the catalogue's rate."""
+    fields = dict(pair.split("=", 1) for pair in row["fields"].split())
+    paid = ((name, re.fullmatch(r"(\d+)([A-Z]{3})", value)) for name, value in fields.items())
+    return fields | {name: str(round(float(m[1]) * rate_of(m[2]), 2)) for name, m in paid if m}
+
+
+def rate_of(currency: str) -> float:
+    """Return the newest rate of a currency, in dollars."""
+    return catalog().prices("currencies", currency)[0].price
 
 
 def understood(reading: Any) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def test_pages_of_a_hybrid_are_those_of_its_states() -> None:
         key_format=fp8,
         value_format=fp8,
     )
-    assert pages == (2_146_304, 2_096, 10, (2, 2, 2, 63))
+    assert pages == (2_096 * 1024, 10, (2, 2, 2, 63))
 
 
 @given(

@@ -10,6 +10,7 @@ from calc import ScenarioError, estimate, plan
 from calc.training.fields import FIELDS
 
 SMALL: dict[str, object] = {"workload": "training", "model": "llama-3.2-1b", "sequence_tokens": 1024}
+SHARED: dict[str, object] = {"method": "lora", "sharding": "zero-3", "accelerators": 4}
 LARGE: dict[str, object] = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": 4096}
 
 
@@ -267,6 +268,7 @@ def test_the_contract_page_names_every_field_of_training() -> None:
         ({"varied_lengths": True, "micro_batch": 2}, "padding-not-counted"),
         ({"model": "qwen2.5-vl-7b", "method": "lora"}, "towers-not-counted"),
         ({"model": "qwen3-30b-a3b", "method": "qlora", "framework": "trl"}, "experts-not-quantized"),
+        ({"model": "llama-3.3-70b", **SHARED, "accelerator": "a100-sxm-80gb"}, "base-loaded-whole"),
         ({"precision": "fp8-mixed", "accelerator": "a100-sxm-80gb"}, "format-not-native"),
         ({"parallelism": {"tensor": 2}, "accelerator": "rtx-4090"}, "tensor-over-pcie"),
     ],
@@ -293,6 +295,12 @@ def test_experts_that_are_quantized_or_none_are_not_warned_of(changes: dict[str,
     """Unsloth and Axolotl quantize them themselves, LoRA quantizes nothing, and a dense model has none."""
     warnings: Any = estimate({**SMALL, **changes})["warnings"]
     assert "experts-not-quantized" not in [warning["code"] for warning in warnings]
+
+
+def test_a_base_that_a_device_holds_is_not_warned_of() -> None:
+    """Who loads it whole has room for it."""
+    warnings: Any = estimate({**SMALL, **SHARED, "accelerator": "a100-sxm-80gb"})["warnings"]
+    assert "base-loaded-whole" not in [warning["code"] for warning in warnings]
 
 
 def test_experts_stay_in_16_bit_by_framework() -> None:

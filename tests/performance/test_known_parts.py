@@ -30,17 +30,11 @@ from calc.performance.transfers import by_protocol, transfer
 from calc.question import read_asked
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
-from calc.training.reading import read_training
+from tests.plans import plan_of
 from tests.working import evaluated
 
 FACTS = catalog()
 BF16 = FACTS.number_format("bf16")
-
-
-def plan_of(**changes: Any) -> Any:
-    """Return a run of Llama 3.1 8B as a plan."""
-    asked = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": 1024, "accelerator": "h100-sxm-80gb"}
-    return read_training(asked | changes, FACTS).plan
 
 
 def rank_of(model: str, **degrees: int) -> Any:

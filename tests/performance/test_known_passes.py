@@ -10,7 +10,6 @@ from calc.catalog.records import StoredWeights
 from calc.errors import ScenarioError
 from calc.memory.budget import Layout
 from calc.memory.placement import Placement
-from calc.memory.training.plan import Plan
 from calc.performance.device_laws import LATENT_DECODE, LATENT_PREFILL
 from calc.performance.expert_ranks import ExpertRanks
 from calc.performance.fabric import Joined, networks, port_rate
@@ -42,17 +41,11 @@ from calc.performance.training_update import optimizer_bytes
 from calc.question import read_asked
 from calc.scenario.model import known_architecture
 from calc.scenario.reader import Reader
-from calc.training.reading import read_training
 from calc.validation.bases import basis_of
+from tests.plans import plan_of
 
 FACTS = catalog()
 LLAMA = 8_030_261_248  # parameters of Llama 3.1 8B
-
-
-def plan_of(**changes: Any) -> Plan:
-    """Return a run of Llama 3.1 8B as a plan."""
-    asked = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": 1024, "accelerator": "h100-sxm-80gb"}
-    return read_training(asked | changes, FACTS).plan
 
 
 @pytest.mark.parametrize(

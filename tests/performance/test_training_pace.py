@@ -5,21 +5,14 @@ from typing import Any
 import pytest
 
 from calc.catalog import catalog
-from calc.memory.training.plan import Plan
 from calc.performance.operations import Pointwise
 from calc.performance.training_clock import MOVED, PRODUCTS, UNPACKED, Launches, grouped_passes
 from calc.performance.training_pace import Pace, kernels_of
 from calc.performance.training_passes import CASTS
 from calc.performance.training_step import micro_batch, prepare
-from calc.training.reading import read_training
+from tests.plans import plan_of
 
 FACTS = catalog()
-
-
-def plan_of(**changes: Any) -> Plan:
-    """Return a run of Llama 3.1 8B as a plan."""
-    asked = {"workload": "training", "model": "llama-3.1-8b", "sequence_tokens": 1024, "accelerator": "h100-sxm-80gb"}
-    return read_training(asked | changes, FACTS).plan
 
 
 def launches_of_host(**changes: Any) -> tuple[Launches, Launches, float]:

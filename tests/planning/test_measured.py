@@ -6,7 +6,17 @@ import pytest
 
 from calc import estimate
 from calc.catalog import catalog
-from calc.planning.measured import SPEED, Measured, device_of, format_of, kind_of, measured, range_factor
+from calc.planning.measured import (
+    SPEED,
+    Measured,
+    device_of,
+    format_of,
+    is_as_old,
+    kind_of,
+    measured,
+    pool_share,
+    range_factor,
+)
 from calc.question import read_question
 from calc.scenario.model import read_model
 
@@ -36,6 +46,37 @@ def test_what_was_not_measured_says_so_and_is_wider() -> None:
         return float(decode["high"] / decode["low"])
 
     assert spread(unknown) > spread(known)
+
+
+def test_an_older_version_is_not_measured_by_newer_ones() -> None:
+    """Rows of Llama in BF16 on Hopper begin with some version of vLLM: before it there are none, and from it on all."""
+    since = report()["measured"]["since"]
+    older, newer = (report(engine_version=version)["measured"] for version in ("0.1.0", since))
+    assert older["speed"] == older["memory"] == {"rows": 0, "sources": 0} and not older["started"]
+    assert newer == report()["measured"] and newer["started"]
+
+
+def test_a_family_is_measured_from_a_version_on_too() -> None:
+    """Others of its kind were measured in a version in which nobody had measured the family."""
+    older, newer = (report(model="gemma-3-27b", engine_version=version)["measured"] for version in ("0.8.0", "0.29"))
+    assert report(engine_version="0.8.0")["measured"]["started"]
+    assert newer["started"] and not older["started"]
+
+
+@pytest.mark.parametrize(
+    ("since", "version", "measured"),
+    [("0.9.1", "0.9", True), ("0.9.1", "0.9.0", False), ("0.9.1", "0.10", True), ("b5000", "b4999", False)],
+)
+def test_a_version_is_as_old_as_far_as_it_is_named(since: str, version: str, *, measured: bool) -> None:
+    """Who names 0.9 may have 0.9.1; of what no row states nothing is known."""
+    assert is_as_old(since, version) is measured and not is_as_old("", version)
+
+
+def test_what_an_engine_leaves_for_a_cache_is_surer_where_somebody_was_surprised() -> None:
+    """No pool of TensorRT-LLM was predicted before it was known: it may be off as those of kinds that are new."""
+    facts = catalog()
+    plain = read_model("llama-3.1-8b", facts)[2]
+    assert pool_share(facts, "tensorrt-llm", plain) > 3 * pool_share(facts, "vllm", plain)
 
 
 def test_memory_is_counted_without_a_device() -> None:

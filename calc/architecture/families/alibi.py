@@ -42,8 +42,7 @@ def mpt(config: Config) -> Architecture:
         fused=True,
         style=style_of(config, BEFORE, "resid_pdrop"),
         positions=config.integer("max_seq_len") if learned else 0,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=bias,
         mlp_bias=bias,
         norm_bias=bias,
     )

@@ -35,7 +35,7 @@ def kin(
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
     seen = Attention(heads, heads, size, causal=False, rotary=rotary, wide_softmax=False)
-    plain = softmax_attention(hidden, seen, qkv_bias=bias, out_bias=bias)
+    plain = softmax_attention(hidden, seen, bias=bias)
     width, activation = config.integer("intermediate_size"), config.text("hidden_act", "gelu")
     dropout = config.number("hidden_dropout_prob", default=0.1, most=1)
     block = layer(
@@ -86,7 +86,7 @@ def longformer(config: Config) -> Architecture:
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
     seen = Attention(heads, heads, size, causal=False, rotary=False, wide_softmax=False)
-    mixer = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+    mixer = softmax_attention(hidden, seen, bias=True)
     for name in ("query", "key", "value"):
         mixer = mixer._replace(
             tensors=mixer.tensors + linear(f"self_attn.{name}_global", "attention", hidden, hidden, bias=True)
@@ -191,7 +191,7 @@ def deberta_attention(config: Config, *, newer: bool, relative: bool) -> Mixer:
     heads, _, size = heads_of(config, hidden)
     attention = Attention(heads, heads, size, causal=False, rotary=False)
     kinds, shared = attention_kinds(config), config.flag("share_att_key", default=False)
-    mixer = softmax_attention(hidden, attention, qkv_bias=newer, out_bias=True)
+    mixer = softmax_attention(hidden, attention, bias=newer, out_bias=True)
     tensors = mixer.tensors
     if not newer:
         tensors += tuple(Tensor(f"self_attn.{name}_bias", "attention", (hidden,)) for name in "qv")
@@ -230,9 +230,8 @@ def eurobert(config: Config) -> Architecture:
     """EuroBERT (arXiv:2503.05500): Llama's layers, reading in both directions."""
     hidden = config.hidden()
     attention = Attention(*heads_of(config, hidden), causal=False)
-    bias = config.flag("attention_bias", default=False)
     block = layer(
-        reader(softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias)),
+        reader(softmax_attention(hidden, attention, bias=config.flag("attention_bias", default=False))),
         dense(hidden, config.integer("intermediate_size"), bias=config.flag("mlp_bias", default=False)),
         *norms(hidden, "input_layernorm", "post_attention_layernorm"),
     )
@@ -256,7 +255,7 @@ def modernbert(config: Config) -> Architecture:
     heads, _, size = heads_of(config, hidden)
     bias, norm_bias = config.flag("attention_bias", default=False), config.flag("norm_bias", default=False)
     seen = Attention(heads, heads, size, causal=False, fused=True)
-    mixer = reader(softmax_attention(hidden, seen, qkv_bias=bias, out_bias=bias))
+    mixer = reader(softmax_attention(hidden, seen, bias=bias))
     feed: FeedForward = dense(
         hidden,
         config.integer("intermediate_size"),

@@ -62,7 +62,7 @@ def blip(config: Config) -> Architecture:
 
     def build(kind: tuple[str, ...]) -> Layer:
         shape = attention._replace(causal=kind[0] == DECODER)
-        mixer = softmax_attention(hidden, shape, qkv_bias=True, out_bias=True)
+        mixer = softmax_attention(hidden, shape, bias=True)
         # Keys and values are of the image where nothing else is read before.
         mixer = attention_over_both(mixer, shape, None if asked else patch_count(vision) + 1)
         mixer = seen_at(mixer, hidden, seen)
@@ -113,7 +113,7 @@ def git(config: Config) -> Architecture:
     seen += (Tensor("vision.temporal_embedding", BLOCK, (frames, width)),) if frames else ()
     rows = config.integer("max_position_embeddings")
     places = Tensor("position_embeddings.weight", "other_embedding", (rows, hidden))
-    mixer = softmax_attention(hidden, Attention(*heads_of(config, hidden), rotary=False), qkv_bias=True, out_bias=True)
+    mixer = softmax_attention(hidden, Attention(*heads_of(config, hidden), rotary=False), bias=True)
     feed = dense(hidden, config.integer("intermediate_size"), gated=False, bias=True, activation="gelu")
     around = norms(hidden, "attention_norm", "output_norm", bias=True)
     return assemble(
@@ -207,7 +207,7 @@ def trocr(config: Config) -> Architecture:
     hidden, heads = decoder.hidden("d_model"), decoder.integer("decoder_attention_heads", most=2**20)
     _, _, size = heads_of(decoder.completed({"num_attention_heads": heads}), hidden)
     attention = Attention(heads, heads, size, rotary=False)
-    mixer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True)
+    mixer = softmax_attention(hidden, attention, bias=True)
     both = attention_over_both(mixer, attention, fixed_tokens=places)
     around = norms(hidden, "self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm", bias=True)
     first = decoder.text("model_type", "trocr") != "trocr"  # norms before the blocks, and one behind the layers

@@ -105,10 +105,9 @@ def deepseek_v4(config: Config) -> Architecture:
     for name in types:
         if name not in rates:
             raise config.error("layer_types", f"{name!r:.60} is not modelled; modelled are {', '.join(rates)}")
-    experts, active = expert_counts(config, "n_routed_experts")
     width = config.integer("moe_intermediate_size")
     shared = width * config.integer("n_shared_experts", default=1, least=0, most=MOST_EXPERTS)
-    feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+    feed = mixture(hidden, width, expert_counts(config, "n_routed_experts"), shared_width=shared)
     around = norms(hidden, "input_layernorm", "post_attention_layernorm")
     around += hyper_connection("attn_hc", "attention", hidden, streams)
     around += hyper_connection("ffn_hc", "mlp", hidden, streams)

@@ -19,8 +19,7 @@ from calc.architecture.tensors import SPLIT_OUT, Tensor, linear, norm
 @family("internlm3", defaults={"head_dim": 128})
 def llama_layout(config: Config) -> Architecture:
     """Granite 3, IQuest Coder and InternLM 3: Llama's layout."""
-    bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias)
+    return llama_like(config, attention_bias=config.flag("attention_bias", default=False))
 
 
 @family("llama", "Yi")
@@ -46,8 +45,7 @@ def baichuan(config: Config) -> Architecture:
 @family("internlm")
 def internlm(config: Config) -> Architecture:
     """InternLM: Llama's layout with biases in attention."""
-    bias = config.flag("bias", default=True)
-    return llama_like(config, qkv_bias=bias, out_bias=bias)
+    return llama_like(config, attention_bias=config.flag("bias", default=True))
 
 
 @family("bitnet")
@@ -57,7 +55,7 @@ def bitnet(config: Config) -> Architecture:
     mlp = dense(hidden, width, activation=config.text("hidden_act", "relu2"))
     mlp = mlp._replace(tensors=mlp.tensors + norm("mlp.ffn_sub_norm", width))
     bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, layer_norms=(*LLAMA_NORMS, "attn_sub_norm"), mlp=mlp)
+    return llama_like(config, attention_bias=bias, layer_norms=(*LLAMA_NORMS, "attn_sub_norm"), mlp=mlp)
 
 
 @family("internlm2")
@@ -90,13 +88,15 @@ def qwen2(config: Config) -> Architecture:
     first = config.integer("max_window_layers", default=28, least=0)
     sliding = config.flag("use_sliding_window", default=False)
     pattern = every(config, lambda layer: sliding and layer >= first)
-    return llama_like(config, qkv_bias=True, pattern=pattern)._replace(files=FileRules(seventy=True))
+    return llama_like(config, attention_bias=True, out_bias=False, pattern=pattern)._replace(
+        files=FileRules(seventy=True)
+    )
 
 
 @family("mimo")
 def mimo(config: Config) -> Architecture:
     """MiMo 7B (arXiv:2505.07608): Qwen 2's layout, biases where its config asks for them."""
-    return llama_like(config, qkv_bias=config.flag("attention_bias", default=True))
+    return llama_like(config, attention_bias=config.flag("attention_bias", default=True), out_bias=False)
 
 
 QWEN3_VL = {
@@ -117,7 +117,7 @@ def qwen3(config: Config) -> Architecture:
     sliding = config.flag("use_sliding_window", default=False)
     bias = config.flag("attention_bias", default=False)
     pattern = every(config, lambda layer: sliding and layer >= first)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="head", pattern=pattern)
+    return llama_like(config, attention_bias=bias, qk_norm="head", pattern=pattern)
 
 
 @family("phi3")
@@ -166,7 +166,8 @@ def chatglm(config: Config) -> Architecture:
     named = config.completed(renamed)
     return llama_like(
         named,
-        qkv_bias=config.flag("add_qkv_bias", default=True),
+        attention_bias=config.flag("add_qkv_bias", default=True),
+        out_bias=False,
         joined=True,
         fused=True,
         mlp=dense(named.hidden(), named.integer("intermediate_size"), fused=True),
@@ -179,7 +180,9 @@ def qwen(config: Config) -> Architecture:
     config.refuse("no_bias", (True,), "no published Qwen has biases there")
     width = config.integer("intermediate_size") // 2
     heads = {"head_dim": config.integer("kv_channels", default=128)}
-    whole = llama_like(config.completed(heads), qkv_bias=True, fused=True, mlp=dense(config.hidden(), width))
+    whole = llama_like(
+        config.completed(heads), attention_bias=True, out_bias=False, fused=True, mlp=dense(config.hidden(), width)
+    )
     return whole._replace(wide_logits=False)
 
 
@@ -189,7 +192,7 @@ def seed_oss(config: Config) -> Architecture:
     """Seed-OSS and Helium: Llama's layout, in Seed-OSS with biases on query, key and value."""
     return llama_like(
         config,
-        qkv_bias=config.flag("attention_bias", default=False),
+        attention_bias=config.flag("attention_bias", default=False),
         out_bias=config.flag("attention_out_bias", default=False),
     )
 
@@ -210,14 +213,13 @@ def ernie4_5(config: Config) -> Architecture:
     """ERNIE 4.5, dense: Llama's layout, one bias flag for all, the embedding as output matrix."""
     bias = config.flag("use_bias", default=False)
     mlp = dense(config.hidden(), config.integer("intermediate_size"), bias=bias)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, mlp=mlp, tied=True)
+    return llama_like(config, attention_bias=bias, mlp=mlp, tied=True)
 
 
 @family("hunyuan_v1_dense", defaults={"vocab_size": 290943})
 def hunyuan_v1_dense(config: Config) -> Architecture:
     """Hunyuan, dense: Llama's layout with a norm on each query and key head."""
-    bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="head")
+    return llama_like(config, attention_bias=config.flag("attention_bias", default=False), qk_norm="head")
 
 
 @family("stablelm")
@@ -226,7 +228,8 @@ def stablelm(config: Config) -> Architecture:
     one = config.flag("use_parallel_residual", default=False)
     return llama_like(
         config,
-        qkv_bias=config.flag("use_qkv_bias", default=False),
+        attention_bias=config.flag("use_qkv_bias", default=False),
+        out_bias=False,
         qk_norm="each" if config.flag("qk_layernorm", default=False) else "",
         joined=True,
         layer_norms=("input_layernorm",) if one else LLAMA_NORMS,
@@ -239,7 +242,7 @@ def stablelm(config: Config) -> Architecture:
 def olmo1(config: Config) -> Architecture:
     """OLMo 1: Llama's layout with norms that have no parameters."""
     bias = config.flag("attention_bias", default=False)
-    whole = llama_like(config, qkv_bias=bias, out_bias=bias, layer_norms=(), style=GPT_STYLE, final=())
+    whole = llama_like(config, attention_bias=bias, layer_norms=(), style=GPT_STYLE, final=())
     return whole._replace(files=FileRules(seventy=True))
 
 
@@ -257,7 +260,7 @@ def arcee(config: Config) -> Architecture:
     if learned:
         extra = tuple(Tensor(f"mlp.act_fn.{name}", "mlp", (1,)) for name in ("alpha_p", "alpha_n"))
         mlp = mlp._replace(tensors=mlp.tensors + extra)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="head" if learned else "", mlp=mlp)
+    return llama_like(config, attention_bias=bias, qk_norm="head" if learned else "", mlp=mlp)
 
 
 @family("exaone", defaults={"vocab_size": 102400})

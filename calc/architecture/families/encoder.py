@@ -52,7 +52,7 @@ def bert_like(config: Config, *, pooled: bool, types: bool) -> Architecture:
     width = config.integer("intermediate_size", "hidden_dim")
     heads, _, size = heads_of(config, hidden, "n_heads")
     seen = Attention(heads, heads, size, causal=False, rotary=False, wide_softmax=False)
-    attention = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+    attention = softmax_attention(hidden, seen, bias=True)
     for name in NORMED.get(config.text("_name_or_path", ""), ()):
         more = norm(f"self_attn.{name}", hidden, bias=True, block="attention")
         attention = attention._replace(tensors=attention.tensors + more)
@@ -204,7 +204,7 @@ def text_tower(
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
     seen = Attention(heads, heads, size, causal=causal, rotary=False)
-    attention = softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)
+    attention = softmax_attention(hidden, seen, bias=True)
     width, activation = config.integer("intermediate_size"), config.text("hidden_act", activation)
     positions = config.integer("max_position_embeddings")
     architecture = encoder(

@@ -13,7 +13,7 @@ from calc.architecture.tensors import SPLIT_IN, SPLIT_OUT, Tensor, Tensors, line
 def gemma(config: Config) -> Architecture:
     """Gemma 1: Llama's layout with the embedding as output matrix."""
     bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, style=Style(WIDE_RMS), mlp=gemma_mlp(config), tied=True)
+    return llama_like(config, attention_bias=bias, style=Style(WIDE_RMS), mlp=gemma_mlp(config), tied=True)
 
 
 def gemma_mlp(config: Config) -> FeedForward:
@@ -36,12 +36,10 @@ GEMMA_STYLE = Style(WIDE_RMS, AROUND)
 @family("gemma2")
 def gemma2(config: Config) -> Architecture:
     """Gemma 2: norms before and after each block; every second layer, from the first on, has a window."""
-    bias = config.flag("attention_bias", default=False)
     pattern = every(config, lambda layer: layer % 2 == 0)
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         soft_cap=config.number("attn_logit_softcapping", default=50) > 0,
         layer_norms=GEMMA_NORMS,
         style=GEMMA_STYLE,
@@ -59,11 +57,9 @@ def gemma3_text(config: Config) -> Architecture:
     """Gemma 3 (text): a norm on each query and key head; one layer in six attends to everything."""
     period = config.integer("sliding_window_pattern", default=6)
     pattern = every(config, lambda layer: (layer + 1) % period != 0)
-    bias = config.flag("attention_bias", default=False)
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         qk_norm="head",
         soft_cap=config.number("attn_logit_softcapping", default=0) > 0,
         layer_norms=GEMMA_NORMS,
@@ -254,7 +250,7 @@ def gemma4_feed(config: Config, width: int) -> FeedForward:
         return plain
     experts, active = expert_counts(config, "num_experts", chosen="top_k_experts")
     inner = config.integer("moe_intermediate_size")
-    mixed = mixture(hidden, inner, experts=experts, active=active)
+    mixed = mixture(hidden, inner, (experts, active))
     extra: Tensors = (Tensor("mlp.router.scale", "router", (hidden,)),)
     extra += (Tensor("mlp.router.per_expert_scale", "router", (experts,)),)
     names = ("post_feedforward_layernorm_1", "post_feedforward_layernorm_2", "pre_feedforward_layernorm_2")

@@ -76,8 +76,7 @@ def gptj(config: Config) -> Architecture:
         fused=config.text("model_type", "") == "codegen",
         style=style_of(config, BESIDE, "resid_pdrop"),
         layer_norms=("ln_1",),
-        qkv_bias=False,
-        out_bias=False,
+        attention_bias=False,
         head_bias=True,
     )
 
@@ -99,8 +98,7 @@ def gpt_neox(config: Config) -> Architecture:
         joined=True,
         fused=True,
         style=style_of(config, place, "hidden_dropout"),
-        qkv_bias=config.flag("attention_bias", default=True),
-        out_bias=config.flag("attention_bias", default=True),
+        attention_bias=config.flag("attention_bias", default=True),
     )
 
 
@@ -121,8 +119,7 @@ def opt(config: Config) -> Architecture:
         activation=config.text("activation_function", "relu"),
         style=style_of(config, BEFORE if first else AFTER, "dropout", 0.1),
         positions=config.integer("max_position_embeddings") + 2,
-        qkv_bias=config.flag("enable_bias", default=True),
-        out_bias=config.flag("enable_bias", default=True),
+        attention_bias=config.flag("enable_bias", default=True),
         mlp_bias=config.flag("enable_bias", default=True),
     )
     if not first:
@@ -177,8 +174,7 @@ def falcon(config: Config) -> Architecture:
         wide_softmax=False,
         style=style_of(config, BESIDE if beside else BEFORE, "hidden_dropout"),
         layer_norms=("ln_attn", "ln_mlp") if two_norms else ("input_layernorm",),
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=bias,
         mlp_bias=bias,
     )
     return whole._replace(files=FileRules(falcon=True))
@@ -199,8 +195,7 @@ def nemotron(config: Config) -> Architecture:
         activation=config.text("hidden_act", "relu2"),
         rotary=True,
         joined=True,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=bias,
         mlp_bias=config.flag("mlp_bias", default=False),
     )
 
@@ -265,8 +260,7 @@ def starcoder2(config: Config) -> Architecture:
         activation=config.text("hidden_act", "gelu_pytorch_tanh"),
         rotary=True,
         style=style_of(config, BEFORE, "residual_dropout"),
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=bias,
         mlp_bias=bias,
         pattern=[SLIDING] * layers,
     )
@@ -290,6 +284,7 @@ def gpt_neo(config: Config) -> Architecture:
         activation=config.text("activation_function", "gelu_new"),
         style=style_of(config, BEFORE, "resid_dropout"),
         positions=config.integer("max_position_embeddings"),
-        qkv_bias=False,
+        attention_bias=False,
+        out_bias=True,
         pattern=[SLIDING if layer % 2 else FULL for layer in range(layers)],
     )

@@ -138,9 +138,7 @@ def wav2vec2(config: Config) -> Architecture:
     """wav2vec 2, HuBERT (arXiv:2106.07447), and WavLM (arXiv:2110.13900), which weighs distances by what it hears."""
     hidden = config.hidden()
     heads, _, size = heads_of(config, hidden)
-    mixer = softmax_attention(
-        hidden, Attention(heads, heads, size, causal=False, rotary=False), qkv_bias=True, out_bias=True
-    )
+    mixer = softmax_attention(hidden, Attention(heads, heads, size, causal=False, rotary=False), bias=True)
     front = waveform(config) + convolved_positions(config)
     if config.text("model_type", "") == "wavlm":
         tensors = mixer.tensors + linear("self_attn.gru_rel_pos_linear", "attention", 8, size, bias=True)
@@ -179,9 +177,7 @@ def wav2vec2_bert(config: Config) -> Architecture:
     config.refuse("add_adapter", (False,), "no published encoder alone has one")
     hidden, width = config.hidden(), config.integer("intermediate_size")
     heads, _, size = heads_of(config, hidden)
-    mixer = softmax_attention(
-        hidden, Attention(heads, heads, size, causal=False, rotary=False), qkv_bias=True, out_bias=True
-    )
+    mixer = softmax_attention(hidden, Attention(heads, heads, size, causal=False, rotary=False), bias=True)
     reach = config.integer("left_max_position_embeddings") + config.integer("right_max_position_embeddings") + 1
     kernel = config.integer("conv_depthwise_kernel_size", most=1000)
     tensors = (*mixer.tensors, Tensor("self_attn.distance_embedding.weight", "attention", (reach, size)))

@@ -50,7 +50,7 @@ def jamba(config: Config) -> Architecture:
     attention = softmax_attention(hidden, Attention(*heads_of(config, hidden), rotary=False))
     recurrent = named_mamba(config, hidden, inner_norms=True)
     experts, active = expert_counts(config, "num_experts")
-    feeds = {DENSE: dense(hidden, width), SPARSE: mixture(hidden, width, experts=experts, active=active)}
+    feeds = {DENSE: dense(hidden, width), SPARSE: mixture(hidden, width, (experts, active))}
     period, offset = config.integer("attn_layer_period"), config.integer("attn_layer_offset", least=0)
     step, start = config.integer("expert_layer_period"), config.integer("expert_layer_offset", least=0)
     types = [FULL if i % period == offset else LINEAR for i in range(config.layers())]
@@ -78,9 +78,7 @@ MAMBA2 = {
 def bamba(config: Config) -> Architecture:
     """Bamba: Mamba 2 in most layers, attention in those that the config lists."""
     hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
-    attention = softmax_attention(
-        hidden, Attention(*heads_of(config, hidden), joined=True), qkv_bias=bias, out_bias=bias
-    )
+    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden), joined=True), bias=bias)
     recurrent = named_mamba2(config)
     listed = set(config.integers("attn_layer_indices") or ())
     types = [FULL if i in listed else LINEAR for i in range(config.layers())]
@@ -101,7 +99,7 @@ FALCON_H1 = {**MAMBA2, "vocab_size": 128000, "mamba_d_ssm": 1024}
 def falcon_h1(config: Config) -> Architecture:
     """Falcon H1: attention and Mamba 2 side by side in every layer."""
     hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
-    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden)), qkv_bias=bias, out_bias=bias)
+    attention = softmax_attention(hidden, Attention(*heads_of(config, hidden)), bias=bias)
     heads, inner = config.integer("mamba_n_heads"), config.integer("mamba_d_ssm")
     if inner % heads:
         raise config.error("mamba_n_heads", f"must divide the inner size {inner}, not be {heads}")
@@ -125,14 +123,14 @@ def granitemoehybrid(config: Config) -> Architecture:
     """Granite 4: Mamba 2 in most layers, attention in some; experts with a shared one, or the shared one alone."""
     hidden, bias = config.hidden(), config.flag("attention_bias", default=False)
     heads = Attention(*heads_of(config, hidden), rotary=config.text("position_embedding_type", "") == "rope")
-    attention = softmax_attention(hidden, heads, qkv_bias=bias, out_bias=bias)
+    attention = softmax_attention(hidden, heads, bias=bias)
     shared = config.integer("shared_intermediate_size", default=1024)
     types = mixers_of(config, [LINEAR] * config.layers(), (FULL, LINEAR))
     recurrent = named_mamba2(config) if LINEAR in types else Mixer()
     if config.integer("num_local_experts", default=8, least=0):
-        experts, active = expert_counts(config.completed({"num_local_experts": 8}), "num_local_experts")
         width = config.integer("intermediate_size")
-        feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+        counts = expert_counts(config.completed({"num_local_experts": 8}), "num_local_experts")
+        feed = mixture(hidden, width, counts, shared_width=shared)
     else:
         feed = dense(hidden, shared)
     return decoder(
@@ -230,14 +228,12 @@ def nemotron_experts(config: Config) -> FeedForward:
     """Return Nemotron H's plain experts beside a wider shared one; in Nemotron 3 they work in a smaller space."""
     hidden, width = config.hidden(), config.integer("moe_intermediate_size")
     bias = config.flag("mlp_bias", default=False)
-    experts, active = expert_counts(config, "n_routed_experts")
     small = config.integer("moe_latent_size", default=hidden)
     shared = config.integer("moe_shared_expert_intermediate_size")
     feed = mixture(
         hidden,
         width,
-        experts=experts,
-        active=active,
+        expert_counts(config, "n_routed_experts"),
         shared_width=shared,
         gated=False,
         shared_bias=bias,

@@ -74,7 +74,7 @@ def inkling_text(config: Config) -> Architecture:
     renamed = config.has("moe_intermediate_size")
     width = config.integer("moe_intermediate_size" if renamed else "intermediate_size")
     shared = config.integer("n_shared_experts", least=0, most=2**16)
-    feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared * width)
+    feed = mixture(hidden, width, (experts, active), shared_width=shared * width)
     router = linear("mlp.router", "router", experts + shared, hidden)  # shared experts are weighed with the others
     scale = (Tensor("mlp.global_scale", "router", (1,)),)
     plain = dense(hidden, config.integer("intermediate_size" if renamed else "dense_intermediate_size"))

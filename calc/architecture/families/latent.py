@@ -116,7 +116,7 @@ def longcat_flash(config: Config) -> Architecture:
     experts, active = expert_counts(config, "n_routed_experts", chosen="moe_topk")
     inner = config.integer("expert_ffn_hidden_size")
     none = config.integer("zero_expert_num", default=0, least=0, most=MOST_EXPERTS)
-    mixed = mixture(hidden, inner, experts=experts, active=active)
+    mixed = mixture(hidden, inner, (experts, active))
     router = linear("mlp.router", "router", experts + none, hidden)
     twice = tuple(tensor for index in "01" for tensor in mlp_tensors(f"mlps.{index}", "mlp", hidden, width))
     feed = FeedForward(router + mixed.tensors[1:] + twice, max(width, active * inner), True)

@@ -16,7 +16,7 @@ from calc.architecture.decoders import (
     rotary_dim,
 )
 from calc.architecture.families.latent import latent_attention
-from calc.architecture.families.mixture import after_first, expert_counts, shared_experts, sparse_steps
+from calc.architecture.families.mixture import after_first, expert_counts, gated_experts, shared_experts, sparse_steps
 from calc.architecture.families.registry import family
 from calc.architecture.families.state_space import FP32, MOST_STATE, convolution
 from calc.architecture.layers import (
@@ -63,24 +63,14 @@ def qwen3_next(config: Config) -> Architecture:
     attention = Attention(*heads, joined=True, rotary_dim=rotary_dim(config, heads[2]))
     gated = config.flag("attn_output_gate", default=True)
     bias = config.flag("attention_bias", default=False)
-    softmax = softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias, qk_norm="head", gated=gated)
+    softmax = softmax_attention(hidden, attention, bias=bias, qk_norm="head", gated=gated)
     interval = config.integer("full_attention_interval", default=4)
     types = [LINEAR if (i + 1) % interval else FULL for i in range(config.layers())]
     sparse = sparse_steps(config)
     has_experts = config.integer("num_experts", default=0, least=0) > 0
 
     def feed(kind: str) -> FeedForward:
-        if kind == DENSE:
-            return dense(hidden, config.integer("intermediate_size"))
-        experts, active = expert_counts(config, "num_experts")
-        return mixture(
-            hidden,
-            config.integer("moe_intermediate_size"),
-            experts=experts,
-            active=active,
-            shared_width=config.integer("shared_expert_intermediate_size"),
-            shared_gate=True,
-        )
+        return dense(hidden, config.integer("intermediate_size")) if kind == DENSE else gated_experts(config)
 
     return decoder(
         config,
@@ -96,9 +86,8 @@ def qwen3_next(config: Config) -> Architecture:
 def olmo_hybrid(config: Config) -> Architecture:
     """OLMo Hybrid: three layers of the gated delta rule, then one of attention in OLMo 2's layout."""
     hidden = config.hidden()
-    bias = config.flag("attention_bias", default=False)
     heads = Attention(*heads_of(config, hidden))
-    attention = softmax_attention(hidden, heads, qkv_bias=bias, out_bias=bias, qk_norm="all")
+    attention = softmax_attention(hidden, heads, bias=config.flag("attention_bias", default=False), qk_norm="all")
     types = [LINEAR if (i + 1) % 4 else FULL for i in range(config.layers())]
     feed = dense(hidden, config.integer("intermediate_size"))
 
@@ -202,8 +191,7 @@ def minimax(config: Config) -> Architecture:
     if kinds is not None and len(kinds) != layers:
         raise config.error("attn_type_list", f"must have one item for each of the {layers} layers")
     types = [FULL if full else LINEAR for full in kinds or [(i + 1) % 2 for i in range(layers)]]
-    experts, active = expert_counts(config, "num_local_experts")
-    feed = mixture(hidden, config.integer("intermediate_size"), experts=experts, active=active)
+    feed = mixture(hidden, config.integer("intermediate_size"), expert_counts(config, "num_local_experts"))
     return decoder(
         config,
         mixers=mixers_of(config, types, (FULL, LINEAR)),
@@ -232,7 +220,7 @@ def recurrent_gemma(config: Config) -> Architecture:
     attention = softmax_attention(
         hidden,
         Attention(heads, kv_heads, size, window, joined=True),
-        qkv_bias=config.flag("attention_bias", default=False),
+        bias=config.flag("attention_bias", default=False),
         out_bias=True,
     )
     listed = (

@@ -101,7 +101,7 @@ def voxtral_realtime(config: Config) -> Architecture:
     audio = audio_of(config).completed(REALTIME)
     hidden, heads, size = audio.hidden(), audio.integer("num_attention_heads", most=2**20), audio.integer("head_dim")
     width = audio.integer("intermediate_size")
-    attention = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=True, out_bias=True).tensors
+    attention = softmax_attention(hidden, Attention(heads, heads, size), bias=True).tensors
     layers = tuple(tensor for tensor in attention if not tensor.name.endswith("k_proj.bias"))
     for name in ("gate_proj", "up_proj"):
         layers += linear(f"mlp.{name}", AUDIO, width, hidden, split=SPLIT_OUT)

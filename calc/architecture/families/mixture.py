@@ -38,30 +38,37 @@ def after_first(config: Config, default: int | None = None) -> Callable[[int], b
 def shared_experts(config: Config, *, chosen: str = "num_experts_per_tok", bias: bool = False) -> FeedForward:
     """Return DeepSeek-style experts: many narrow ones and a few shared ones, which are one MLP of their joint width."""
     names = ("n_routed_experts", "num_experts", "moe_num_experts", "num_local_experts")
-    experts, active = expert_counts(config, *names, chosen=chosen)
     width = config.integer("moe_intermediate_size")
     together = config.integer(*SHARED, default=0, least=0, most=MOST_EXPERTS) * width
-    return mixture(config.hidden(), width, experts=experts, active=active, shared_width=together, shared_bias=bias)
+    counts = expert_counts(config, *names, chosen=chosen)
+    return mixture(config.hidden(), width, counts, shared_width=together, shared_bias=bias)
+
+
+def gated_experts(config: Config) -> FeedForward:
+    """Return Qwen's experts: many narrow ones, and a shared one with a gate."""
+    return mixture(
+        config.hidden(),
+        config.integer("moe_intermediate_size"),
+        expert_counts(config, "num_experts"),
+        shared_width=config.integer("shared_expert_intermediate_size"),
+        shared_gate=True,
+    )
 
 
 @family("mixtral")
 def mixtral(config: Config) -> Architecture:
     """Mixtral: Mistral's layout with experts in every layer."""
-    experts, active = expert_counts(config, "num_local_experts")
-    feed = mixture(config.hidden(), config.integer("intermediate_size"), experts=experts, active=active)
+    feed = mixture(config.hidden(), config.integer("intermediate_size"), expert_counts(config, "num_local_experts"))
     return llama_like(config, experts=feed, pattern=every(config, lambda _: True))
 
 
 @family("phimoe")
 def phimoe(config: Config) -> Architecture:
     """Phi 3.5 MoE: Mixtral's layout with LayerNorms and biases, also on the output matrix."""
-    experts, active = expert_counts(config, "num_local_experts")
-    feed = mixture(config.hidden(), config.integer("intermediate_size"), experts=experts, active=active)
-    bias = config.flag("attention_bias", default=False)
+    feed = mixture(config.hidden(), config.integer("intermediate_size"), expert_counts(config, "num_local_experts"))
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         experts=feed,
         norm_bias=True,
         style=GPT_STYLE,
@@ -73,20 +80,14 @@ def phimoe(config: Config) -> Architecture:
 @family("qwen2_moe")
 def qwen2_moe(config: Config) -> Architecture:
     """Qwen 1.5 and 2 MoE: Qwen 2 with experts and a gated shared one."""
-    experts, active = expert_counts(config, "num_experts")
-    feed = mixture(
-        config.hidden(),
-        config.integer("moe_intermediate_size"),
-        experts=experts,
-        active=active,
-        shared_width=config.integer("shared_expert_intermediate_size"),
-        shared_gate=True,
-    )
+    feed = gated_experts(config)
     first = config.integer("max_window_layers", default=28, least=0)
     sliding = config.flag("use_sliding_window", default=False)
     pattern = every(config, lambda layer: sliding and layer >= first)
     bias = config.flag("qkv_bias", default=True)
-    return llama_like(config, qkv_bias=bias, experts=feed, sparse=sparse_steps(config), pattern=pattern)
+    return llama_like(
+        config, attention_bias=bias, out_bias=False, experts=feed, sparse=sparse_steps(config), pattern=pattern
+    )
 
 
 @family("k2_horizon")
@@ -97,7 +98,9 @@ def k2_horizon(config: Config) -> Architecture:
     experts = shared_experts(config) if config.integer("num_experts", default=0, least=0) else None
     bias = config.flag("attention_bias", default=False)
     normed = "head" if config.flag("query_key_norm", default=False) else ""
-    return llama_like(config, qkv_bias=bias, qk_norm=normed, experts=experts, sparse=sparse_steps(config))
+    return llama_like(
+        config, attention_bias=bias, out_bias=False, qk_norm=normed, experts=experts, sparse=sparse_steps(config)
+    )
 
 
 QWEN3_VL_MOE = {
@@ -116,14 +119,15 @@ QWEN3_VL_MOE = {
 @family("qwen3_vl_moe_text", defaults=QWEN3_VL_MOE)
 def qwen3_moe(config: Config) -> Architecture:
     """Qwen 3 MoE and Mellum 2: Qwen 3 with experts and no shared one; a window only with `use_sliding_window`."""
-    experts, active = expert_counts(config, "num_experts", "num_local_experts")
-    feed = mixture(config.hidden(), config.integer("moe_intermediate_size"), experts=experts, active=active)
-    bias = config.flag("attention_bias", default=False)
+    feed = mixture(
+        config.hidden(),
+        config.integer("moe_intermediate_size"),
+        expert_counts(config, "num_experts", "num_local_experts"),
+    )
     sliding = config.flag("use_sliding_window", default=False)
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         qk_norm="head",
         experts=feed,
         sparse=sparse_steps(config),
@@ -145,75 +149,52 @@ OLMOE = {
 @family("olmoe", defaults=OLMOE)
 def olmoe(config: Config) -> Architecture:
     """OLMoE: experts in every layer, norms over all query and all key heads."""
-    experts, active = expert_counts(config, "num_experts")
-    feed = mixture(config.hidden(), config.integer("intermediate_size"), experts=experts, active=active)
-    bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="all", experts=feed)
+    feed = mixture(config.hidden(), config.integer("intermediate_size"), expert_counts(config, "num_experts"))
+    return llama_like(config, attention_bias=config.flag("attention_bias", default=False), qk_norm="all", experts=feed)
 
 
 @family("gpt_oss")
 def gpt_oss(config: Config) -> Architecture:
     """gpt-oss: experts with biases, attention sinks, and a window in every second layer, from the first on."""
-    experts, active = expert_counts(config, "num_local_experts")
     feed = mixture(
         config.hidden(),
         config.integer("intermediate_size"),
-        experts=experts,
-        active=active,
+        expert_counts(config, "num_local_experts"),
         bias=True,
         router_bias=True,
     )
     bias = config.flag("attention_bias", default=True)
     pattern = every(config, lambda layer: layer % 2 == 0)
-    return llama_like(
-        config,
-        qkv_bias=bias,
-        out_bias=bias,
-        sinks=True,
-        style=Style(WIDE_RMS),
-        experts=feed,
-        pattern=pattern,
-    )
+    return llama_like(config, attention_bias=bias, sinks=True, style=Style(WIDE_RMS), experts=feed, pattern=pattern)
 
 
 @family("granitemoe", "granitemoeshared")
 def granitemoe(config: Config) -> Architecture:
     """Granite 3 MoE: Granite with experts in every layer, in some with a shared one."""
-    experts, active = expert_counts(config, "num_local_experts")
     feed = mixture(
         config.hidden(),
         config.integer("intermediate_size"),
-        experts=experts,
-        active=active,
+        expert_counts(config, "num_local_experts"),
         shared_width=config.integer("shared_intermediate_size", default=0, least=0),
     )
-    bias = config.flag("attention_bias", default=False)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, experts=feed)
+    return llama_like(config, attention_bias=config.flag("attention_bias", default=False), experts=feed)
 
 
 @family("minimax_m2")
 def minimax_m2(config: Config) -> Architecture:
     """MiniMax M2: experts in every layer, norms over all query and all key heads."""
-    experts, active = expert_counts(config, "num_local_experts")
-    feed = mixture(config.hidden(), config.integer("intermediate_size"), experts=experts, active=active)
+    feed = mixture(config.hidden(), config.integer("intermediate_size"), expert_counts(config, "num_local_experts"))
     return llama_like(config, qk_norm="all", experts=feed)
 
 
 @family("flex_olmo", defaults={"num_experts": 7, "num_experts_per_tok": 5})
 def flex_olmo(config: Config) -> Architecture:
     """FlexOlmo: OLMo 2 with experts in every layer."""
-    experts, active = expert_counts(config, "num_experts")
-    feed = mixture(config.hidden(), config.integer("intermediate_size"), experts=experts, active=active)
+    feed = mixture(config.hidden(), config.integer("intermediate_size"), expert_counts(config, "num_experts"))
     bias = config.flag("attention_bias", default=False)
     names = ("post_attention_layernorm", "post_feedforward_layernorm")
     return llama_like(
-        config,
-        qkv_bias=bias,
-        out_bias=bias,
-        qk_norm="all",
-        layer_norms=names,
-        style=Style(WIDE_RMS, ON_OUTPUT),
-        experts=feed,
+        config, attention_bias=bias, qk_norm="all", layer_norms=names, style=Style(WIDE_RMS, ON_OUTPUT), experts=feed
     )
 
 
@@ -225,7 +206,7 @@ def dbrx(config: Config) -> Architecture:
     experts, active = ffn.integer("moe_num_experts", most=MOST_EXPERTS), ffn.integer("moe_top_k")
     if active > experts:
         raise ffn.error("moe_top_k", f"must not be more than the {experts} experts, as {active} is")
-    feed = mixture(hidden, ffn.integer("ffn_hidden_size"), experts=experts, active=active)
+    feed = mixture(hidden, ffn.integer("ffn_hidden_size"), (experts, active))
     renamed = {
         "hidden_size": hidden,
         "num_hidden_layers": config.layers("n_layers"),
@@ -257,11 +238,9 @@ def llama4_text(config: Config) -> Architecture:
     All or half of the layers have experts.
     """
     hidden, width, layers = config.hidden(), config.integer("intermediate_size"), config.layers()
-    experts, active = expert_counts(config, "num_local_experts")
-    feed = mixture(hidden, width, experts=experts, active=active, shared_width=width)
+    feed = mixture(hidden, width, expert_counts(config, "num_local_experts"), shared_width=width)
     step = config.integer("interleave_moe_layer_step", default=1)
     listed = config.integers("moe_layers")
-    bias = config.flag("attention_bias", default=False)
     every_token = config.integer("no_rope_layer_interval", default=4)
     skipping = config.integers("no_rope_layers") or [int((i + 1) % every_token != 0) for i in range(layers)]
     if len(skipping) != layers:
@@ -269,8 +248,7 @@ def llama4_text(config: Config) -> Architecture:
     types = [SLIDING if skipping[i] else FULL for i in range(layers)]
     return llama_like(
         config.replaced({"sliding_window": config.integer("attention_chunk_size")}),
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         rotated=(SLIDING,),
         mlp=dense(hidden, config.integer("intermediate_size_mlp")),
         experts=feed,

@@ -3,11 +3,11 @@
 from functools import lru_cache
 from math import isqrt
 
-from calc.architecture.blocks import FeedForward, Mixer, layer, mixture, softmax_attention
+from calc.architecture.blocks import FeedForward, Mixer, layer, softmax_attention
 from calc.architecture.config import Config
 from calc.architecture.decoders import FULL, LINEAR, assemble, heads_of, mixers_of
 from calc.architecture.families.linear_attention import gated_delta
-from calc.architecture.families.mixture import expert_counts
+from calc.architecture.families.mixture import gated_experts
 from calc.architecture.families.multimodal import text_of, vision_of, with_tower, with_towers
 from calc.architecture.families.registry import family
 from calc.architecture.families.state_space import convolution
@@ -122,15 +122,7 @@ def qwen4_exp_text(config: Config) -> Architecture:
         config = config.replaced({"layer_types": [FULL if name == "indexed_attention" else name for name in given]})
     types = mixers_of(config, [LINEAR if (i + 1) % interval else FULL for i in range(layers)], (FULL, LINEAR))
     at = [str(index - 1) for index in config.integers("ple_layer_ids") or ()]
-    experts, active = expert_counts(config, "num_experts")
-    feed = mixture(
-        hidden,
-        config.integer("moe_intermediate_size"),
-        experts=experts,
-        active=active,
-        shared_width=config.integer("shared_expert_intermediate_size"),
-        shared_gate=True,
-    )
+    feed = gated_experts(config)
     mixers = {FULL: indexed_attention(config), LINEAR: gated_delta(config)}
     around = mixed_streams("attn_hyper_connection", hidden, streams, rank, injects=True)
     around += mixed_streams("mlp_hyper_connection", hidden, streams, rank, injects=True)

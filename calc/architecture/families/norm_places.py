@@ -16,13 +16,7 @@ def olmo(config: Config) -> Architecture:
     names = ("post_attention_layernorm", "post_feedforward_layernorm")
     bias = config.flag("attention_bias", default=False)
     return llama_like(
-        config,
-        qkv_bias=bias,
-        out_bias=bias,
-        qk_norm="all",
-        layer_norms=names,
-        style=Style(WIDE_RMS, ON_OUTPUT),
-        pattern=pattern,
+        config, attention_bias=bias, qk_norm="all", layer_norms=names, style=Style(WIDE_RMS, ON_OUTPUT), pattern=pattern
     )
 
 
@@ -51,11 +45,9 @@ def hyperclovax(config: Config) -> Architecture:
     """HyperCLOVA X SEED: Granite's layout with a norm behind each block, too."""
     before, after = LLAMA_NORMS
     behind = config.flag("use_post_norm", default=True)
-    bias = config.flag("attention_bias", default=False)
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         layer_norms=(before, "post_norm1", after, "post_norm2") if behind else LLAMA_NORMS,
         style=Style(place=AROUND) if behind else LLAMA_STYLE,
     )
@@ -100,7 +92,8 @@ def glm(config: Config) -> Architecture:
     before, after = LLAMA_NORMS
     return llama_like(
         config,
-        qkv_bias=always or config.flag("attention_bias", default=True),
+        attention_bias=always or config.flag("attention_bias", default=True),
+        out_bias=False,
         joined=True,
         mlp=dense(config.hidden(), config.integer("intermediate_size"), fused=True),
         layer_norms=(before, "post_self_attn_layernorm", after, "post_mlp_layernorm") if both else LLAMA_NORMS,
@@ -118,7 +111,6 @@ def kolibri1(config: Config) -> Architecture:
     One layer in five sees everything and has no positions.
     """
     before, after = LLAMA_NORMS
-    experts, active = expert_counts(config, "num_experts", "num_local_experts")
     width, shared = config.integer("moe_intermediate_size"), config.integer("shared_expert_intermediate_size")
     return llama_like(
         config,
@@ -127,5 +119,7 @@ def kolibri1(config: Config) -> Architecture:
         layer_norms=(before, "post_self_attn_layernorm", after, "post_mlp_layernorm"),
         style=Style(place=AROUND),
         pattern=every(config, lambda layer: (layer + 1) % 5 != 0),
-        experts=mixture(config.hidden(), width, experts=experts, active=active, shared_width=shared),
+        experts=mixture(
+            config.hidden(), width, expert_counts(config, "num_experts", "num_local_experts"), shared_width=shared
+        ),
     )

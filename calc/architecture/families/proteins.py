@@ -31,7 +31,7 @@ def esm(config: Config) -> Architecture:
         table += norm("embed_layernorm", hidden, bias=True)
     seen = Attention(heads, heads, size, causal=False, rotary=rotary, wide_softmax=False)
     block = layer(
-        reader(softmax_attention(hidden, seen, qkv_bias=True, out_bias=True)),
+        reader(softmax_attention(hidden, seen, bias=True)),
         dense(hidden, config.integer("intermediate_size"), gated=False, bias=True),
         *norms(hidden, "attention_layernorm", "output_layernorm", bias=True),
         style=GPT_STYLE,

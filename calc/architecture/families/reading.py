@@ -157,14 +157,7 @@ def dots_ocr(config: Config) -> Architecture:
     inner, bias = vision.integer("embed_dim"), vision.flag("use_bias", default=False)
     tower = patches(vision, bias=True, hidden=inner) + norm("vision.patch_norm", inner, block=BLOCK)
     tower += transformer(
-        vision,
-        depth=vision.layers(),
-        hidden=inner,
-        qkv_bias=bias,
-        out_bias=bias,
-        mlp_bias=bias,
-        norm_bias=False,
-        gated=True,
+        vision, depth=vision.layers(), hidden=inner, attention_bias=bias, mlp_bias=bias, norm_bias=False, gated=True
     )
     if vision.flag("post_norm", default=True):
         tower += norm("vision.post_trunk_norm", inner, block=BLOCK)

@@ -28,7 +28,6 @@ def nemotron_nas(config: Config) -> Architecture:
     if hidden % heads:
         raise config.error("num_attention_heads", f"must divide the hidden size {hidden}, not be {heads}")
     blocks = config.objects("block_configs", layers)
-    bias = config.flag("attention_bias", default=False)
 
     def build(kind: tuple[str, ...]) -> Layer:
         found = Searched(*kind)
@@ -38,7 +37,7 @@ def nemotron_nas(config: Config) -> Architecture:
             mixer = Mixer(linear("self_attn.linear_attn", "attention", hidden, hidden))
         elif found.attention != NOTHING:
             shape = Attention(heads, int(found.attention), hidden // heads)
-            mixer = softmax_attention(hidden, shape, qkv_bias=bias, out_bias=bias)
+            mixer = softmax_attention(hidden, shape, bias=config.flag("attention_bias", default=False))
         if found.feed == LINEAR:
             feed = FeedForward(linear("mlp.linear_mlp", "mlp", hidden, hidden))
         elif found.feed != NOTHING:

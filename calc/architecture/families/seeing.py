@@ -105,7 +105,7 @@ def whisper_layers(config: Config, *, hidden: int, depth: int, heads: int, width
     if hidden % heads:
         raise config.error("encoder_attention_heads", f"must divide the hidden size {hidden}, not be {heads}")
     attention = Attention(heads, heads, hidden // heads, causal=False, rotary=False)
-    tensors = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True).tensors
+    tensors = softmax_attention(hidden, attention, bias=True).tensors
     if not key_bias:
         tensors = tuple(tensor for tensor in tensors if not tensor.name.endswith("k_proj.bias"))
     tensors += linear("fc1", AUDIO, width, hidden, split=SPLIT_OUT, bias=True)

@@ -30,7 +30,7 @@ def ernie4_5_vl_moe_text(config: Config) -> Architecture:
         raise config.error("moe_intermediate_size", "must be two widths, of the experts of text and of those of images")
     of_text = config.replaced({"moe_intermediate_size": widths[0]})
     experts, active = expert_counts(of_text, "moe_num_experts")
-    beside = mixture(hidden, widths[1], experts=experts, active=active).tensors
+    beside = mixture(hidden, widths[1], (experts, active)).tensors
     beside += (Tensor("mlp.router.e_score_correction_bias", "router", (1, experts)),)
     blocks = {"expert": OF_IMAGES}
     beside = tuple(
@@ -120,7 +120,7 @@ def mimo_tower(vision: Config) -> Tensors:
     hidden, outputs, depth = vision.hidden(), vision.integer("out_hidden_size"), vision.layers("depth")
     heads, shared = vision.integer("num_heads", most=2**20), vision.integer("num_key_value_heads", most=2**20)
     attention = Attention(heads, shared, vision.integer("qk_channels", default=64))
-    layer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True).tensors
+    layer = softmax_attention(hidden, attention, bias=True).tensors
     layer += dense(hidden, vision.integer("intermediate_size"), bias=True).tensors + norms(hidden, "norm1", "norm2")
     tower = patches(vision, bias=False, frames=vision.integer("temporal_patch_size", most=64))
     tower += tuple(part._replace(name=f"vision.layers.{part.name}", block=BLOCK, copies=depth) for part in layer)
@@ -140,7 +140,7 @@ def mimo_ear(audio: Config) -> Tensors:
     audio.refuse("add_post_norm", (True,), "no published one ends without a norm")
     hidden, outputs = audio.integer("input_local_dim"), audio.integer("out_hidden_size")
     heads, size = audio.integer("input_local_attn_heads", most=2**20), audio.integer("input_local_head_dim")
-    layer = softmax_attention(hidden, Attention(heads, heads, size), qkv_bias=True).tensors
+    layer = softmax_attention(hidden, Attention(heads, heads, size), bias=True, out_bias=False).tensors
     layer += dense(hidden, audio.integer("input_local_intermediate_size")).tensors + norms(hidden, "norm1", "norm2")
     depth = audio.layers("input_local_layers")
     tower: Tensors = (Tensor("audio.speech_embeddings.weight", AUDIO, (code_rows(audio), hidden)),)

@@ -79,7 +79,7 @@ def deepseek_v41_text(config: Config) -> Architecture:
     def build(kind: tuple[str, ...], named: str = "n_routed_experts", chosen: str = "num_experts_per_tok") -> Layer:
         role, rate, count = kind[0], int(kind[1]), int(kind[2])
         experts, active = expert_counts(config, named, chosen=chosen)
-        feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+        feed = mixture(hidden, width, (experts, active), shared_width=shared)
         biases = tuple(Tensor(f"mlp.router.{name}", "router", (experts,)) for name in ("bias", "bias_vl"))
         feed = feed._replace(tensors=feed.tensors + biases)
         return layer(shared_attention(config, role, rate), feed, *around, *(engram(config, count) if count else ()))

@@ -26,7 +26,8 @@ def glm4_moe(config: Config) -> Architecture:
     """GLM 4.5 and 4.6: a few dense layers, then experts with shared ones; query, key and value have biases."""
     return llama_like(
         config,
-        qkv_bias=config.flag("attention_bias", default=False),
+        attention_bias=config.flag("attention_bias", default=False),
+        out_bias=False,
         qk_norm="head" if config.flag("use_qk_norm", default=False) else "",
         joined=True,
         experts=shared_experts(config),
@@ -73,11 +74,9 @@ def ernie4_5_moe(config: Config) -> Architecture:
     first = config.integer("moe_layer_start_index", least=0)
     last = config.integer("moe_layer_end_index", default=-1, least=-1)
     step = config.integer("moe_layer_interval", default=1)
-    bias = config.flag("use_bias", default=False)
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("use_bias", default=False),
         experts=feed._replace(tensors=(*feed.tensors, correction)),
         sparse=lambda layer: layer >= first and (last == -1 or layer <= last) and (layer + 1) % step == 0,
         tied=True,
@@ -93,7 +92,7 @@ def dots(config: Config) -> Architecture:
     first = config.integer("max_window_layers", default=layers, least=0)
     return llama_like(
         config,
-        qkv_bias=bias,
+        attention_bias=bias,
         out_bias=bias and config.text("model_type", "") != "solar_open",
         qk_norm="head" if dots1 else "",
         experts=shared_experts(config),
@@ -107,11 +106,9 @@ def exaone_moe(config: Config) -> Architecture:
     """K-EXAONE and Hunyuan 3: norms on each query and key head; EXAONE's last layer of each four sees everything."""
     windowed = config.text("model_type", "") == "exaone_moe" and config.has("sliding_window")
     last = config.layers() - 1
-    bias = config.flag("attention_bias", default=False)
     return llama_like(
         config,
-        qkv_bias=bias,
-        out_bias=bias,
+        attention_bias=config.flag("attention_bias", default=False),
         qk_norm="head",
         experts=shared_experts(config, bias=config.flag("mlp_bias", default=False)),
         sparse=after_first(config),
@@ -123,10 +120,8 @@ def exaone_moe(config: Config) -> Architecture:
 def hunyuan_v1_moe(config: Config) -> Architecture:
     """Hunyuan A13B: experts as wide as the MLP, beside a shared one, and norms on each query and key head."""
     width = config.integer("intermediate_size")
-    experts, active = expert_counts(config, "num_experts", chosen="moe_topk")
-    bias = config.flag("attention_bias", default=False)
-    feed = mixture(config.hidden(), width, experts=experts, active=active, shared_width=width)
-    return llama_like(config, qkv_bias=bias, out_bias=bias, qk_norm="head", experts=feed)
+    feed = mixture(config.hidden(), width, expert_counts(config, "num_experts", chosen="moe_topk"), shared_width=width)
+    return llama_like(config, attention_bias=config.flag("attention_bias", default=False), qk_norm="head", experts=feed)
 
 
 @family("afmoe", defaults={"num_dense_layers": 1, "num_shared_experts": 2, "global_attn_every_n_layers": 4})
@@ -136,14 +131,13 @@ def afmoe(config: Config) -> Architecture:
     period = config.integer("global_attn_every_n_layers")
     heads = Attention(*heads_of(config, hidden))
     window = config.integer("sliding_window", default=0, least=0) or None
-    bias = config.flag("attention_bias", default=False)
     feed = shared_experts(config)
     experts, _ = expert_counts(config, "num_experts")
     feed = feed._replace(tensors=(*feed.tensors, Tensor("mlp.expert_bias", "router", (experts,))))
 
     def mixer(kind: str) -> Mixer:
         shape = heads._replace(window_tokens=window if kind == SLIDING else None, rotary=kind == SLIDING)
-        found = softmax_attention(hidden, shape, qkv_bias=bias, out_bias=bias, qk_norm="head")
+        found = softmax_attention(hidden, shape, bias=config.flag("attention_bias", default=False), qk_norm="head")
         gate = linear("self_attn.gate_proj", "attention", heads.heads * heads.head_dim, hidden, split=SPLIT_OUT)
         return found._replace(tensors=found.tensors + gate)
 
@@ -215,7 +209,7 @@ def laguna(config: Config) -> Architecture:
     window = config.integer("sliding_window", default=0, least=0) or None
     experts, active = expert_counts(config, "num_experts")
     width, shared = config.integer("moe_intermediate_size"), config.integer("shared_expert_intermediate_size")
-    feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+    feed = mixture(hidden, width, (experts, active), shared_width=shared)
     correction = Tensor("mlp.router.e_score_correction_bias", "router", (experts,))
     feed = feed._replace(tensors=(*feed.tensors, correction))
     gating, bias = config.values.get("gating", True), config.flag("attention_bias", default=False)
@@ -223,7 +217,7 @@ def laguna(config: Config) -> Architecture:
     def mixer(kind: str) -> Mixer:
         name, _, heads = kind.partition(":")
         attention = Attention(int(heads), kv_heads, size, window if name == SLIDING else None)
-        found = softmax_attention(hidden, attention, qkv_bias=bias, out_bias=bias, qk_norm="head")
+        found = softmax_attention(hidden, attention, bias=bias, qk_norm="head")
         width = attention.heads * (size if gating == "per-element" else 1)
         gate = linear("self_attn.g_proj", "attention", width, hidden, split=SPLIT_OUT) if gating else ()
         return found._replace(tensors=found.tensors + gate)
@@ -270,7 +264,7 @@ def step3p5(config: Config) -> Architecture:
     window = config.integer("sliding_window", default=512)
     experts, active = expert_counts(config, "moe_num_experts", "n_routed_experts")
     width, shared = config.integer("moe_intermediate_size"), config.integer("share_expert_dim", "share_expert_dims")
-    feed = mixture(hidden, width, experts=experts, active=active, shared_width=shared)
+    feed = mixture(hidden, width, (experts, active), shared_width=shared)
     correction = Tensor("mlp.router.bias", "router", (experts,))
     feeds = {
         SPARSE: feed._replace(tensors=(*feed.tensors, correction)),

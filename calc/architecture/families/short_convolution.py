@@ -47,8 +47,7 @@ def lfm2(config: Config) -> Architecture:
     def feed(kind: str) -> FeedForward:
         if kind == DENSE:
             return dense(hidden, lfm2_width(config))
-        experts, active = expert_counts(config, "num_experts")
-        return mixture(hidden, config.integer("moe_intermediate_size"), experts=experts, active=active)
+        return mixture(hidden, config.integer("moe_intermediate_size"), expert_counts(config, "num_experts"))
 
     return decoder(
         config,

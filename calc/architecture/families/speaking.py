@@ -31,9 +31,7 @@ def vits(config: Config) -> Architecture:
     hidden, width = config.hidden(), config.integer("ffn_dim")
     kernel, reach = config.integer("ffn_kernel_size", most=2**10), 2 * config.integer("window_size", most=2**10) + 1
     heads, _, size = heads_of(config, hidden)
-    mixer = softmax_attention(
-        hidden, Attention(heads, heads, size, causal=False, rotary=False), qkv_bias=True, out_bias=True
-    )
+    mixer = softmax_attention(hidden, Attention(heads, heads, size, causal=False, rotary=False), bias=True)
     distances = tuple(Tensor(f"self_attn.emb_rel_{name}", "attention", (reach, size)) for name in "kv")
     # A convolution multiplies as a matrix that reads as many neighbours.
     convolved = linear("mlp.up_proj", "mlp", width, kernel * hidden, split=SPLIT_OUT, bias=True)

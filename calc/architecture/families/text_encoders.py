@@ -23,9 +23,7 @@ from calc.architecture.tensors import Tensor, Tensors, convolution, linear, norm
 def all_attending(config: Config, hidden: int) -> Mixer:
     """Return the attention of all tokens to all, with biases, over vectors of `hidden` numbers."""
     heads, _, size = heads_of(config, hidden)
-    return softmax_attention(
-        hidden, Attention(heads, heads, size, causal=False, rotary=False), qkv_bias=True, out_bias=True
-    )
+    return softmax_attention(hidden, Attention(heads, heads, size, causal=False, rotary=False), bias=True)
 
 
 def table_of(name: str, rows: int, columns: int) -> Tensor:

@@ -70,14 +70,9 @@ def mllama_tower(config: Config, text_hidden: int) -> Tensors:
     for name in ("layernorm_pre", "layernorm_post"):
         tensors += norm(f"vision.{name}", hidden, bias=True, block=BLOCK)
     gates = tuple(Tensor(name, BLOCK, (1,)) for name in ("gate_attn", "gate_ffn"))
-    tensors += transformer(config, depth=config.layers(), qkv_bias=False, out_bias=False)
+    tensors += transformer(config, depth=config.layers(), attention_bias=False)
     tensors += transformer(
-        config,
-        depth=config.layers("num_global_layers"),
-        qkv_bias=False,
-        out_bias=False,
-        extra=gates,
-        name="vision.global_layers",
+        config, depth=config.layers("num_global_layers"), attention_bias=False, extra=gates, name="vision.global_layers"
     )
     return tensors + linear("projector", BLOCK, text_hidden, config.integer("vision_output_dim"), bias=True)
 
@@ -105,7 +100,7 @@ def glm_tower(config: Config) -> Tensors:
     tensors += transformer(
         config,
         depth=config.layers("depth"),
-        qkv_bias=bias,
+        attention_bias=bias,
         out_bias=False,
         mlp_bias=False,
         norm_bias=False,
@@ -176,7 +171,15 @@ def internvl_tower(config: Config, text_hidden: int, ratio: float) -> Tensors:
     extra = tuple(Tensor(name, BLOCK, (hidden,)) for name in ("lambda_1", "lambda_2"))
     rms = config.text("norm_type", "layer_norm") == "rms_norm"
     normed = "all" if config.flag("use_qk_norm", default=False) else ""
-    tensors += transformer(config, depth=config.layers(), qkv_bias=bias, extra=extra, norm_bias=not rms, qk_norm=normed)
+    tensors += transformer(
+        config,
+        depth=config.layers(),
+        attention_bias=bias,
+        out_bias=True,
+        extra=extra,
+        norm_bias=not rms,
+        qk_norm=normed,
+    )
     if config.flag("use_mask_token", default=False):
         tensors += (Tensor("vision.mask_token", BLOCK, (1, 1, hidden)),)
     if not config.flag("use_mean_pooling", default=True):
@@ -206,8 +209,7 @@ def gemma4_tower(config: Config, text_hidden: int) -> Tensors:
     tensors += transformer(
         config,
         depth=config.layers(),
-        qkv_bias=False,
-        out_bias=False,
+        attention_bias=False,
         mlp_bias=False,
         norm_bias=False,
         gated=True,

@@ -118,7 +118,7 @@ def bart_like(
         config,
         hidden=hidden,
         layers=(config.layers("encoder_layers"), config.layers("decoder_layers")),
-        mixer=softmax_attention(hidden, attention, qkv_bias=True, out_bias=True),
+        mixer=softmax_attention(hidden, attention, bias=True),
         feeds=(
             dense(hidden, config.integer("encoder_ffn_dim"), gated=False, bias=True, activation=activation),
             dense(hidden, config.integer("decoder_ffn_dim"), gated=False, bias=True, activation=activation),
@@ -253,7 +253,7 @@ def whisper(config: Config) -> Architecture:
     """Whisper (arXiv:2212.04356): two convolutions, an encoder of 30 s of sound, and a decoder; keys have no bias."""
     hidden, activation = config.hidden("d_model"), config.text("activation_function", "gelu")
     attention = heads_over(config, hidden)
-    mixer = softmax_attention(hidden, attention, qkv_bias=True, out_bias=True)
+    mixer = softmax_attention(hidden, attention, bias=True)
     sound, words = config.integer("max_source_positions"), config.integer("max_target_positions")
     bins = config.integer("num_mel_bins", most=2**16)
     table: tuple[Tensor, ...] = ()

@@ -20,8 +20,8 @@ def transformer(
     config: Config,
     *,
     depth: int,
-    qkv_bias: bool = True,
-    out_bias: bool = True,
+    attention_bias: bool = True,
+    out_bias: bool | None = None,
     mlp_bias: bool = True,
     norm_bias: bool = True,
     gated: bool = False,
@@ -40,7 +40,7 @@ def transformer(
         raise config.error("num_attention_heads", f"must divide the hidden size {hidden}, not be {heads}")
     attention = Attention(heads, kv_heads, hidden // heads)
     width = width or config.integer("intermediate_size")
-    tensors = softmax_attention(hidden, attention, qkv_bias=qkv_bias, out_bias=out_bias, qk_norm=qk_norm).tensors
+    tensors = softmax_attention(hidden, attention, bias=attention_bias, out_bias=out_bias, qk_norm=qk_norm).tensors
     tensors += dense(hidden, width, gated=gated, bias=mlp_bias).tensors
     tensors += norms(hidden, *layer_norms, bias=norm_bias) + extra
     return tuple(tensor._replace(name=f"{name}.{tensor.name}", block=BLOCK, copies=depth) for tensor in tensors)
@@ -137,7 +137,7 @@ def pixtral_tower(config: Config) -> Tensors:
     config = config.completed(PIXTRAL)
     tensors = patches(config, bias=False) + norm("vision.ln_pre", config.hidden(), block=BLOCK)
     return tensors + transformer(
-        config, depth=config.layers(), qkv_bias=False, out_bias=False, mlp_bias=False, norm_bias=False, gated=True
+        config, depth=config.layers(), attention_bias=False, mlp_bias=False, norm_bias=False, gated=True
     )
 
 

@@ -26,10 +26,9 @@ def granite_swash(config: Config) -> Architecture:
     """Granite Swash: Granite with sinks, and windows in three layers of four; dense or with experts in every layer."""
     experts = None
     if config.text("model_type", "") == "granitemoe_swa":
-        count, active = expert_counts(config, "num_local_experts")
         shared = config.integer("shared_intermediate_size", default=0, least=0)
         width = config.integer("intermediate_size")
-        experts = mixture(config.hidden(), width, experts=count, active=active, shared_width=shared)
+        experts = mixture(config.hidden(), width, expert_counts(config, "num_local_experts"), shared_width=shared)
     pattern = every(config, lambda layer: layer % 4 != 0)
     return llama_like(config, sinks=True, pattern=pattern, experts=experts, tied=experts is None)
 
@@ -47,8 +46,9 @@ def beam(config: Config) -> Architecture:
     """
     hidden, last = config.hidden(), config.layers() - 1
     heads = Attention(*heads_of(config, hidden))
-    experts, active = expert_counts(config, "num_experts", "num_local_experts")
-    narrow = mixture(hidden, config.integer("moe_intermediate_size"), experts=experts, active=active)
+    narrow = mixture(
+        hidden, config.integer("moe_intermediate_size"), expert_counts(config, "num_experts", "num_local_experts")
+    )
 
     def mixer(kind: str) -> Mixer:
         shape = in_window(config, heads, kind)._replace(rotary=kind == SLIDING)
@@ -79,7 +79,6 @@ def cohere2_moe(config: Config) -> Architecture:
     """
     config.refuse("attention_bias", (False,), "no published Command A has biases")
     width, first = config.integer("intermediate_size"), config.integer("first_k_dense_replace", least=0)
-    experts, active = expert_counts(config, "num_experts")
     shared = width * config.integer("num_shared_experts", default=0, least=0, most=2**10)
     period = config.integer("sliding_window_pattern", default=4)
     before = config.integer("prefix_dense_sliding_window_pattern", default=1)
@@ -93,7 +92,7 @@ def cohere2_moe(config: Config) -> Architecture:
         style=COHERE_STYLE,
         pattern=pattern,
         mlp=dense(config.hidden(), config.integer("prefix_dense_intermediate_size", default=width)),
-        experts=mixture(config.hidden(), width, experts=experts, active=active, shared_width=shared),
+        experts=mixture(config.hidden(), width, expert_counts(config, "num_experts"), shared_width=shared),
         sparse=after_first(config),
         tied=True,
     )

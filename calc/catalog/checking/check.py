@@ -3,7 +3,8 @@
 import datetime
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 
 from calc.catalog.entries import Entry, Tables
 from calc.errors import listed, nearest
@@ -132,6 +133,25 @@ def check_reference(check: Check, where: str, source: object, tables: Tables) ->
     if not isinstance(source, str) or not (source in tables["sources"] or ADDRESS.fullmatch(source)):
         hint = nearest(str(source), tables["sources"])
         check.problem(where, f"{source!r} is neither an entry under sources/ nor an https:// address{hint}")
+
+
+CheckEntry = Callable[[Check, str, Entry, Tables], None]  # where an entry stands, and all tables
+
+
+def with_fields(rules: Rules) -> Callable[[CheckEntry], CheckEntry]:
+    """Let a check begin with an entry's fields, and with its source where it has one; what is not sound ends there."""
+
+    def begun(rest: CheckEntry) -> CheckEntry:
+        @wraps(rest)
+        def check_entry(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+            if check.fields(where, entry, rules):
+                if "source" in entry:
+                    check_reference(check, f"{where}.source", entry["source"], tables)
+                rest(check, where, entry, tables)
+
+        return check_entry
+
+    return begun
 
 
 def check_quantity(check: Check, where: str, fact: Entry, dimension: str, possible: tuple[float, float]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, check_reference, with_fields
 from calc.catalog.claims import CLAIM_UNITS, PLACEHOLDER, TERM_GROUPS, TOPICS, VERDICTS
 from calc.catalog.entries import Entry, Tables
 
@@ -59,10 +59,9 @@ TERM_RULES: Rules = {
 }
 
 
+@with_fields(CLAIM_RULES)
 def check_claim(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one claim; that its checks bear its verdict out is seen when they are run."""
-    if not check.fields(where, entry, CLAIM_RULES):
-        return
     check.choice(f"{where}.topic", entry["topic"], TOPICS)
     check.choice(f"{where}.verdict", entry["verdict"], VERDICTS)
     sources: list[object] = entry["sources"]  # type: ignore[assignment]
@@ -140,15 +139,13 @@ def names_in(formula: str) -> Iterator[str]:
             raise ValueError(f"{formula!r} has something else than numbers, names, + - * / ** and functions")
 
 
-def check_term(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+@with_fields(TERM_RULES)
+def check_term(check: Check, where: str, entry: Entry, _: Tables) -> None:
     """Check one term of the glossary."""
-    if check.fields(where, entry, TERM_RULES):
-        check.choice(f"{where}.group", entry["group"], TERM_GROUPS)
-        if entry.get("source"):
-            check_reference(check, f"{where}.source", entry["source"], tables)
-        if (
-            entry.get("page")
-            and (PAGES / "reference/glossary.md").is_file()  # or these are the pages of something else
-            and not (PAGES / str(entry["page"]).partition("#")[0]).is_file()
-        ):
-            check.problem(f"{where}.page", f"{entry['page']!r:.60} is no page under docs/")
+    check.choice(f"{where}.group", entry["group"], TERM_GROUPS)
+    if (
+        entry.get("page")
+        and (PAGES / "reference/glossary.md").is_file()  # or these are the pages of something else
+        and not (PAGES / str(entry["page"]).partition("#")[0]).is_file()
+    ):
+        check.problem(f"{where}.page", f"{entry['page']!r:.60} is no page under docs/")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, check_reference, with_fields
 from calc.catalog.checking.rules import (
     ACTIVATION_KEYS,
     ACTIVATIONS,
@@ -23,11 +23,9 @@ FAR = 1000  # times a number of a config: more than any variant has of it
 FEW, EACH, SPARE = 1000, 16, 2  # positions: from there on they come in such numbers, and RoBERTa's kin have two more
 
 
+@with_fields(MODEL_RULES)
 def check_model(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one model; that its config describes a known architecture is checked where architectures are known."""
-    if not check.fields(where, entry, MODEL_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.made_for", entry.get("made_for", MADE_FOR[0]), MADE_FOR)
     check_context(check, f"{where}.context_tokens", entry["context_tokens"], entry["config"])
     for path, key, value in leaves(f"{where}.config", entry["config"]):

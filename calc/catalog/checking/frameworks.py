@@ -1,6 +1,6 @@
 """Checking frameworks of training."""
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, check_reference, with_fields
 from calc.catalog.entries import Entry, Tables
 
 FRAMEWORK_RULES: Rules = {
@@ -25,11 +25,9 @@ PRESET_RULES: Rules = {
 }
 
 
+@with_fields(FRAMEWORK_RULES)
 def check_framework(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one framework; that its presets are fields of a scenario is checked where those are known."""
-    if not check.fields(where, entry, FRAMEWORK_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     if entry.get("follows", where) not in (where, *tables["frameworks"]):
         check.problem(f"{where}.follows", f"{entry['follows']} is not a framework")
     presets = entry["presets"]

@@ -1,6 +1,6 @@
 """Checking grids."""
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, with_fields
 from calc.catalog.entries import Entry, Tables
 
 GRID_RULES: Rules = {
@@ -14,9 +14,8 @@ GRID_RULES: Rules = {
 POSSIBLE = (1, 1500)  # grams: from water and wind alone to old coal
 
 
-def check_grid(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+@with_fields(GRID_RULES)
+def check_grid(check: Check, where: str, entry: Entry, _: Tables) -> None:
     """Check one grid."""
-    if check.fields(where, entry, GRID_RULES):
-        check_reference(check, f"{where}.source", entry["source"], tables)
-        check.number(f"{where}.grams_per_kwh", entry["grams_per_kwh"], *POSSIBLE)
-        check.number(f"{where}.year", entry["year"], 2000, 2100)
+    check.number(f"{where}.grams_per_kwh", entry["grams_per_kwh"], *POSSIBLE)
+    check.number(f"{where}.year", entry["year"], 2000, 2100)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from calc.catalog.checking.agreement import check_agreement
-from calc.catalog.checking.check import Check, FactRule, check_quantity, check_reference
+from calc.catalog.checking.check import Check, FactRule, check_quantity, check_reference, with_fields
 from calc.catalog.checking.device_rules import (
     ACCELERATOR_FACTS,
     ACCELERATOR_RULES,
@@ -172,11 +172,9 @@ def check_facts(check: Check, where: str, entry: Entry, facts: Mapping[str, Fact
         check_reference(check, f"{where}.{field}.source", fact["source"], tables)
 
 
+@with_fields(LINK_RULES)
 def check_link(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one link: both ways is twice one way, and nothing reaches more than it carries."""
-    if not check.fields(where, entry, LINK_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], LINK_KINDS)
     check_facts(check, where, entry, LINK_FACTS, tables=tables)
     one, both = (entry[name].get("value") for name in ("one_way", "both_ways"))  # type: ignore[attr-defined]
@@ -191,21 +189,17 @@ def check_link(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.choice(f"{where}.accelerators", device, tables["accelerators"])
 
 
+@with_fields(PROTOCOL_RULES)
 def check_protocol(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one protocol of a library: its times and its share of the rate."""
-    if not check.fields(where, entry, PROTOCOL_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.algorithm", entry["algorithm"], PROTOCOL_ALGORITHMS)
     check_facts(check, where, entry, PROTOCOL_FACTS, tables=tables)
     check.number(f"{where}.share", entry["share"], 0.01, 1)
 
 
+@with_fields(MACHINE_RULES)
 def check_machine(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one machine: it names its accelerators and links, or says that it is a claim."""
-    if not check.fields(where, entry, MACHINE_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], MACHINE_KINDS)
     check.choice(f"{where}.topology", entry["topology"], TOPOLOGIES)
     check_facts(check, where, entry, MACHINE_FACTS, tables=tables)
@@ -257,11 +251,9 @@ def check_shape(check: Check, where: str, entry: Entry, devices: int) -> None:
         check.problem(f"{where}.kind", f"{entry['kind']!r} is not what holds {devices} devices")
 
 
+@with_fields(PROCESSOR_RULES)
 def check_processor(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one processor: how its memory is joined to it, from which its bandwidth follows."""
-    if not check.fields(where, entry, PROCESSOR_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], PROCESSOR_KINDS)
     check.choice(f"{where}.vendor", entry["vendor"], PROCESSOR_VENDORS)
     check.number(f"{where}.cores", entry["cores"], 1, 1024)

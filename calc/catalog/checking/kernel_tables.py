@@ -1,6 +1,6 @@
 """Checking the laws of kernels and the families of devices that they are for."""
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, with_fields
 from calc.catalog.entries import Entry, Tables
 
 # A family of devices that kernels run alike on, and the laws of kernels that were fitted on measured ones.
@@ -96,11 +96,9 @@ KERNEL_BOUNDS: dict[str, tuple[str, float, float]] = {
 }
 
 
+@with_fields(KERNEL_FAMILY_RULES)
 def check_family(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one family of devices: those measured are known, and the families it is like come to an end."""
-    if not check.fields(where, entry, KERNEL_FAMILY_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     measured = entry["measured"]
     assert isinstance(measured, list)
     for device in measured:
@@ -120,11 +118,9 @@ def check_family(check: Check, where: str, entry: Entry, tables: Tables) -> None
         passed.append(families[like])
 
 
+@with_fields(KERNEL_LAW_RULES)
 def check_law(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one law: it has the numbers of its kind and no others, each within its bounds."""
-    if not check.fields(where, entry, KERNEL_LAW_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.family", entry["family"], tables["kernel_families"])
     check.choice(f"{where}.kind", entry["kind"], KERNEL_VALUES)
     check.choice(f"{where}.rate", entry["rate"], KERNEL_RATES)

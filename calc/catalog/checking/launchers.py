@@ -1,6 +1,6 @@
 """Checking how programs are started."""
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, with_fields
 from calc.catalog.entries import Entry, Tables
 
 LAUNCHER_RULES: Rules = {
@@ -104,11 +104,9 @@ CHOICES = (
 )
 
 
+@with_fields(LAUNCHER_RULES)
 def check_launcher(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check how an engine is started."""
-    if not check.fields(where, entry, LAUNCHER_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     for field, kind in (("engine", "engines"), ("framework", "frameworks")):
         if field in entry:
             check.choice(f"{where}.{field}", entry[field], tables[kind])

@@ -4,11 +4,10 @@ import datetime
 import pickle
 import re
 import tomllib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from calc.catalog.checking.check import Check
+from calc.catalog.checking.check import Check, CheckEntry
 from calc.catalog.checking.claims import check_claim, check_term
 from calc.catalog.checking.configs import check_model
 from calc.catalog.checking.frameworks import check_framework
@@ -146,7 +145,7 @@ def check_names(check: Check, kind: str, table: dict[str, Entry], files: dict[st
                 )
 
 
-CHECKS: dict[str, Callable[[Check, str, Entry, Tables], None]] = {
+CHECKS: dict[str, CheckEntry] = {
     "sources": check_source,
     "number_formats": check_format,
     "mixtures": check_mixture,

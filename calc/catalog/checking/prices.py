@@ -1,10 +1,10 @@
 """Prices: what their entries must look like, and checking them."""
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, with_fields
 from calc.catalog.choices import MARKETS
 from calc.catalog.entries import Entry, Tables
 
-PRICE_OF = ("accelerators", "machines", "models", "electricity")
+PRICE_OF = ("accelerators", "machines", "models", "electricity", "currencies")
 PRICE_KINDS = (
     "on-demand",
     "interruptible",
@@ -17,6 +17,7 @@ PRICE_KINDS = (
     "used",
     "retail",
     "hosted",
+    "reference",  # of a currency, as a central bank sets it
 )
 BEFORE_SALE = ("list", "launch")  # prices of what cannot be had yet
 PRICE_PER = {  # of what, per what: a possible range in any currency that is like a dollar
@@ -26,6 +27,7 @@ PRICE_PER = {  # of what, per what: a possible range in any currency that is lik
     ("machines", "piece"): (200, 10_000_000),
     ("electricity", "kWh"): (0.01, 2),
     ("models", "million tokens"): (0.001, 1_000),
+    ("currencies", "unit"): (0.00001, 5),
 }
 PRICE_RULES: Rules = {
     "of": (str,),
@@ -46,11 +48,9 @@ PRICE_RULES: Rules = {
 }
 
 
+@with_fields(PRICE_RULES)
 def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one price: of what, how many, in which currency, for how long, seen on which day."""
-    if not check.fields(where, entry, PRICE_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
     check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
@@ -63,6 +63,8 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.problem(f"{where}.per", "electricity is sold by the kWh, and nothing else is")
     if (entry["of"] == "models") != (entry["per"] == "million tokens"):
         check.problem(f"{where}.per", "models are sold by the million tokens, and nothing else is")
+    if (entry["of"] == "currencies") != (entry["per"] == "unit"):
+        check.problem(f"{where}.per", "currencies are changed by the unit, and nothing else is")
     if (entry["of"] == "models") != (entry["kind"] == "hosted"):
         check.problem(f"{where}.kind", "models are hosted, and nothing else is")
     if (entry["of"] == "models") != ("output_price" in entry):

@@ -212,7 +212,8 @@ COEFFICIENT_RULES: Rules = {
     "checked": (str,),
 }
 # Rows and sources of measurements of a bucket, by figure; and within which factors sources lay that were left out.
-BUCKET_RULES: Rules = {f"{figure}?": (list,) for figure in ("speed", "memory", "training-speed", "training-memory")}
+FIGURES = ("speed", "memory", "training-speed", "training-memory")
+BUCKET_RULES: Rules = {**{f"{figure}?": (list,) for figure in FIGURES}, "since?": (str,)}
 MEASURED_RULES: Rules = {"sources": (int,)}  # that measured a model
 RANGE_RULES: Rules = {
     "inside": (int, float),

@@ -1,6 +1,6 @@
 """Checking published training."""
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, with_fields
 from calc.catalog.entries import Entry, Tables
 
 # What each form of a law needs; calc.performance.scaling_laws has the formulas.
@@ -57,11 +57,9 @@ POSSIBLE = {
 }
 
 
-def check_law(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+@with_fields(LAW_RULES)
+def check_law(check: Check, where: str, entry: Entry, _: Tables) -> None:
     """Check one scaling law: its form is known and has the constants that it needs, no more."""
-    if not check.fields(where, entry, LAW_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.form", entry["form"], FORMS)
     constants = entry["constants"]
     assert isinstance(constants, dict)
@@ -73,11 +71,9 @@ def check_law(check: Check, where: str, entry: Entry, tables: Tables) -> None:
             check.number(f"{where}.constants.{name}", value, *CONSTANTS[name])
 
 
+@with_fields(RUN_RULES)
 def check_run(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one training run: its figures are possible, and its device is in the catalogue."""
-    if not check.fields(where, entry, RUN_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     if entry.get("accelerator"):
         check.choice(f"{where}.accelerator", entry["accelerator"], tables["accelerators"])
     for name, (least, most) in POSSIBLE.items():

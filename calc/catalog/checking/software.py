@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from calc.catalog.checking.check import ADDRESS, Check, check_reference
+from calc.catalog.checking.check import ADDRESS, Check, check_reference, with_fields
 from calc.catalog.checking.coefficients import MEASURED, check_value
 from calc.catalog.checking.device_rules import ACCELERATOR_FACTS
 from calc.catalog.checking.rules import (
@@ -30,19 +30,17 @@ from calc.catalog.entries import Entry, Tables
 from calc.catalog.records.engines import OF_TRITON, Change, version_numbers
 
 
+@with_fields(SOURCE_RULES)
 def check_source(check: Check, where: str, entry: Entry, _: Tables) -> None:
     """Check one source."""
-    if check.fields(where, entry, SOURCE_RULES):
-        check.choice(f"{where}.kind", entry["kind"], SOURCE_KINDS)
-        if not ADDRESS.fullmatch(str(entry["url"])):
-            check.problem(f"{where}.url", f"must be an address that begins with https://, not {entry['url']!r:.60}")
+    check.choice(f"{where}.kind", entry["kind"], SOURCE_KINDS)
+    if not ADDRESS.fullmatch(str(entry["url"])):
+        check.problem(f"{where}.url", f"must be an address that begins with https://, not {entry['url']!r:.60}")
 
 
-def check_format(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+@with_fields(FORMAT_RULES)
+def check_format(check: Check, where: str, entry: Entry, _: Tables) -> None:
     """Check one number format."""
-    if not check.fields(where, entry, FORMAT_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.scope", entry["scope"], SCOPES)
     for field, (least, most) in FORMAT_BOUNDS.items():
         if field in entry:
@@ -54,12 +52,11 @@ def check_format(check: Check, where: str, entry: Entry, tables: Tables) -> None
             check.problem(f"{where}.{group}", f"{group} needs {bits}, and {bits} needs {group}")
 
 
+@with_fields(MIXTURE_RULES)
 def check_mixture(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one mixture of number formats."""
-    if check.fields(where, entry, MIXTURE_RULES):
-        check_reference(check, f"{where}.source", entry["source"], tables)
-        check.choice(f"{where}.base", entry["base"], tables["number_formats"])
-        check.number(f"{where}.perplexity", entry.get("perplexity", 0), 0, 10)
+    check.choice(f"{where}.base", entry["base"], tables["number_formats"])
+    check.number(f"{where}.perplexity", entry.get("perplexity", 0), 0, 10)
 
 
 def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
@@ -75,12 +72,10 @@ def check_usage(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.choice(f"{where}.fetched", entry["fetched"], sorted(formats))
 
 
+@with_fields(ENGINE_RULES)
 def check_engine(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one engine, and bring its coefficients into base units, each with its own source and date."""
-    if not check.fields(where, entry, ENGINE_RULES):
-        return
-    for field in ("source", "platforms"):
-        check_reference(check, f"{where}.{field}", entry[field], tables)
+    check_reference(check, f"{where}.platforms", entry["platforms"], tables)
     coefficients = entry["coefficients"]
     assert isinstance(coefficients, dict)
     check_usage(check, where, entry, tables)
@@ -182,15 +177,13 @@ def check_backends(check: Check, where: str, backends: object, tables: Tables) -
             check.problem(f"{where}.backends.{maker}", "must be a list of names in small letters, the usual one first")
 
 
-def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) -> None:
+@with_fields(COEFFICIENT_RULES)
+def check_coefficient(check: Check, where: str, entry: Entry, _: Tables) -> None:
     """Check one measured coefficient: its unit, and that a range lies around its value."""
-    if not check.fields(where, entry, COEFFICIENT_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.unit", entry["unit"], COEFFICIENT_UNITS)
     value = entry["value"]
     low, high = entry.get("low", value), entry.get("high", value)
-    _, least, most = MEASURED.get(str(entry["unit"]), ("", 0.0, 0.0))
+    least, most = MEASURED.get(str(entry["unit"]), ("", 0.0, 0.0))[1:]
     for name, end in (("low", low), ("value", value), ("high", high)):
         check.number(f"{where}.{name}", end, least, most)
     assert isinstance(low, int | float) and isinstance(value, int | float) and isinstance(high, int | float)
@@ -198,26 +191,30 @@ def check_coefficient(check: Check, where: str, entry: Entry, tables: Tables) ->
         check.problem(f"{where}.low", f"{low:g} to {high:g} is not a range around {value:g}")
 
 
+@with_fields(BUCKET_RULES)
 def check_bucket(check: Check, where: str, entry: Entry, _: Tables) -> None:
-    """Check how many rows and sources a bucket has, by figure."""
-    if check.fields(where, entry, BUCKET_RULES):
-        for figure, counts in entry.items():
-            whole = isinstance(counts, list) and len(counts) == 2 and all(type(count) is int for count in counts)
-            if not (whole and isinstance(counts, list) and 10**5 >= counts[0] >= counts[1] >= 1):
-                check.problem(f"{where}.{figure}", f"must be rows and sources, not {counts!r:.40}")
+    """Check how many rows and sources a bucket has, by figure, and the version of the oldest row."""
+    for figure, counts in entry.items():
+        if figure == "since":
+            if not version_numbers(str(counts)):
+                check.problem(f"{where}.since", f"must be a version, not {counts!r:.40}")
+            continue
+        whole = isinstance(counts, list) and len(counts) == 2 and all(type(count) is int for count in counts)
+        if not (whole and isinstance(counts, list) and 10**5 >= counts[0] >= counts[1] >= 1):
+            check.problem(f"{where}.{figure}", f"must be rows and sources, not {counts!r:.40}")
 
 
+@with_fields(MEASURED_RULES)
 def check_measured(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check how many sources measured a model that there is."""
-    if check.fields(where, entry, MEASURED_RULES):
-        check.number(f"{where}.sources", entry["sources"], 1, 10_000)
-        check.choice(where, where.rpartition("[")[2].rstrip("]"), tables["models"])
+    check.number(f"{where}.sources", entry["sources"], 1, 10_000)
+    check.choice(where, where.rpartition("[")[2].rstrip("]"), tables["models"])
 
 
+@with_fields(RANGE_RULES)
 def check_range(check: Check, where: str, entry: Entry, _: Tables) -> None:
     """Check a range: a logarithm, and how much of it the sources of a bucket have in common."""
-    if check.fields(where, entry, RANGE_RULES):
-        check.number(f"{where}.inside", entry["inside"], 0.001, 3)
-        check.number(f"{where}.between", entry["between"], 0, 100)
-        check.number(f"{where}.sources", entry["sources"], 1, 10_000)
-        check.number(f"{where}.rows", entry["rows"], 1, 1_000_000)
+    check.number(f"{where}.inside", entry["inside"], 0.001, 3)
+    check.number(f"{where}.between", entry["between"], 0, 100)
+    check.number(f"{where}.sources", entry["sources"], 1, 10_000)
+    check.number(f"{where}.rows", entry["rows"], 1, 1_000_000)

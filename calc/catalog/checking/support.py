@@ -1,6 +1,6 @@
 """Checking what engines run."""
 
-from calc.catalog.checking.check import Check, Rules, check_reference
+from calc.catalog.checking.check import Check, Rules, with_fields
 from calc.catalog.choices import SEGMENTS, VENDORS
 from calc.catalog.entries import Entry, Tables
 from calc.catalog.support import (
@@ -42,11 +42,9 @@ SUPPORT_RULES: Rules = {
 }
 
 
+@with_fields(SUPPORT_RULES)
 def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one fact: that its engine, formats, makers, architectures and segments are in the catalogue."""
-    if not check.fields(where, entry, SUPPORT_RULES):
-        return
-    check_reference(check, f"{where}.source", entry["source"], tables)
     check.choice(f"{where}.engine", entry["engine"], sorted({*tables["engines"], *tables["frameworks"], TRAINING}))
     check.choice(f"{where}.about", entry["about"], ABOUT)
     check.choice(f"{where}.runs", entry["runs"], (YES, NO, MAYBE))

@@ -117,7 +117,7 @@ def compressed_pages(stage: Stage, context_tokens: int, batched_tokens: int, *, 
     if not packed:
         block = sum(full) * max(most, near.layers)
     blocks = (-(-context_tokens // FULL_TOKENS), *[near.blocks] * split, light.blocks, heavy.blocks)
-    return Pages(max(block, 1), FULL_TOKENS, 1, blocks)
+    return Pages(max(block, 1), 1, blocks)
 
 
 def packed_page(kept: TokenCache, tokens: int) -> int:

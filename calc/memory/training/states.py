@@ -15,13 +15,13 @@ class Scheme(NamedTuple):
 
     id: str
     weight: int
-    master: int  # 0 where the weights themselves are updated
     gradient: int  # default; `gradient_dtype` replaces it
     compute: int  # activations
-    autocast: bool  # FP32 weights and stream, 16-bit copies for matrices (torch.autocast)
-    adapter: int  # adapters and modules trained beside them
     base: str  # number format of a frozen base
     source: str
+    master: int = 0  # 0 where the weights themselves are updated
+    autocast: bool = False  # FP32 weights and stream, 16-bit copies for matrices (torch.autocast)
+    adapter: int = 4  # adapters and modules trained beside them
 
     @property
     def updated(self) -> int:
@@ -32,83 +32,13 @@ class Scheme(NamedTuple):
 SCHEMES = {
     scheme.id: scheme
     for scheme in (
-        Scheme(
-            id="fp32",
-            weight=4,
-            master=0,
-            gradient=4,
-            compute=4,
-            autocast=False,
-            adapter=4,
-            base="fp32",
-            source="torch-amp",
-        ),
-        Scheme(
-            id="bf16-mixed",
-            weight=2,
-            master=4,
-            gradient=4,
-            compute=2,
-            autocast=False,
-            adapter=4,
-            base="bf16",
-            source="megatron-optimizer",
-        ),
-        Scheme(
-            id="fp16-mixed",
-            weight=2,
-            master=4,
-            gradient=2,
-            compute=2,
-            autocast=False,
-            adapter=4,
-            base="fp16",
-            source="zero",
-        ),
-        Scheme(
-            id="bf16-autocast",
-            weight=4,
-            master=0,
-            gradient=4,
-            compute=2,
-            autocast=True,
-            adapter=4,
-            base="fp32",
-            source="torch-amp",
-        ),
-        Scheme(
-            id="fp16-autocast",
-            weight=4,
-            master=0,
-            gradient=4,
-            compute=2,
-            autocast=True,
-            adapter=4,
-            base="fp32",
-            source="torch-amp",
-        ),
-        Scheme(
-            id="bf16",
-            weight=2,
-            master=0,
-            gradient=2,
-            compute=2,
-            autocast=False,
-            adapter=2,
-            base="bf16",
-            source="torch-amp",
-        ),
-        Scheme(
-            id="fp8-mixed",
-            weight=2,
-            master=4,
-            gradient=4,
-            compute=2,
-            autocast=False,
-            adapter=4,
-            base="bf16",
-            source="megatron-optimizer",
-        ),
+        Scheme("fp32", weight=4, gradient=4, compute=4, base="fp32", source="torch-amp"),
+        Scheme("bf16-mixed", weight=2, gradient=4, compute=2, base="bf16", source="megatron-optimizer", master=4),
+        Scheme("fp16-mixed", weight=2, gradient=2, compute=2, base="fp16", source="zero", master=4),
+        Scheme("bf16-autocast", weight=4, gradient=4, compute=2, base="fp32", source="torch-amp", autocast=True),
+        Scheme("fp16-autocast", weight=4, gradient=4, compute=2, base="fp32", source="torch-amp", autocast=True),
+        Scheme("bf16", weight=2, gradient=2, compute=2, base="bf16", source="torch-amp", adapter=2),
+        Scheme("fp8-mixed", weight=2, gradient=4, compute=2, base="bf16", source="megatron-optimizer", master=4),
     )
 }
 
