@@ -172,7 +172,7 @@ def first_sight(kind: str, market: str = "") -> FirstSight:
         raise ValueError(f"no row of {kind} was kept at first sight" + f" on {market}" * bool(market))
     errors = sorted(middles(seen).values())
     most = errors[math.ceil(SHARE * len(errors)) - 1]
-    return FirstSight(mean(errors), median(errors), most, len(seen), len(errors))
+    return FirstSight(mean(errors), median(errors), most, rows=len(seen), sources=len(errors))
 
 
 @lru_cache(maxsize=len(KINDS))
