@@ -1,39 +1,40 @@
-"""The table of training frameworks: what each does where a run does not say it."""
+"""What each training framework does where a run does not say it: a part that opens for each framework."""
 
 from calc.calculators.html import element, table, text
 from calc.catalog import catalog
 from calc.catalog.frameworks import Framework, Preset
 from macros.markdown import block
 
-__all__ = ["framework_table"]
+__all__ = ["framework_tables"]
 
 
-def framework_table() -> str:
+def framework_tables() -> str:
     """Return what each framework of the catalogue does by itself, as values of a scenario's fields, with sources."""
-    rows = [
-        [text(found.name), text(found.versions), text(found.summary), done(found)]
-        for found in (catalog().framework(name) for name in catalog().ids("frameworks"))
-    ]
-    headings = ("Framework", "As of", "In short", "It fills in")
-    return block(
-        table(headings, rows, caption="Frameworks of training", class_="calc-worded claims", words=len(headings))
-    )
+    return block("".join(framework_html(catalog().framework(name)) for name in catalog().ids("frameworks")))
 
 
-def done(framework: Framework) -> str:
-    """Return a framework's presets, each with its reason and a link to where it is read, and what it is built on."""
-    own = "".join(element("div", preset_html(preset)) for preset in framework.presets)
+def framework_html(framework: Framework) -> str:
+    """Return one framework: its name with what it is in short, and what opens under it."""
+    head = element("strong", text(framework.name)) + text(f", {framework.versions}. {framework.summary}")
+    rows = [preset_cells(preset) for preset in framework.presets]
+    filled = table(("It fills in", "Where", "Why"), rows, caption=f"What {framework.name} does", words=3)
+    shown = (filled if rows else "") + follows(framework)
+    return element("details", element("summary", head) + shown, class_="folded")
+
+
+def follows(framework: Framework) -> str:
+    """Return which framework says the rest; empty where none does."""
     if framework.follows is None:
-        return own
-    return own + element("div", text(f"Else what {catalog().framework(framework.follows).name} does."))
+        return ""
+    return element("p", text(f"Else what {catalog().framework(framework.follows).name} does."))
 
 
-def preset_html(preset: Preset) -> str:
-    """Return one preset: the field with its value, when it holds, and why."""
+def preset_cells(preset: Preset) -> list[str]:
+    """Return one preset: the field with its value, when it holds, and why, with where it is read."""
     where = ", ".join(f"{field} {' or '.join(map(str, allowed))}" for field, allowed in preset.when.items())
     link = element("a", text("source"), href=catalog().source(preset.source).url, rel="noopener")
     said = element("code", text(f"{preset.field}: {shown(preset.value)}"))
-    return f"{said}{text(f' ({where})' if where else '')}: {text(preset.reason)} {link}"
+    return [said, text(where or "always"), f"{text(preset.reason)} {link}"]
 
 
 def shown(value: object) -> str:

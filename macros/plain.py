@@ -9,7 +9,10 @@ from typing import Any
 from macros.markdown import OPENED, made_of
 
 LIST = "llms.txt"  # as llmstxt.org has it
-UNTOLD = re.compile(rf"<(script|style|svg|form|label|details|math)\b.*?</\1>|{OPENED}", re.DOTALL)
+UNTOLD = re.compile(
+    rf'<(script|style|svg|form|label|details(?! class="folded")|math)\b.*?</\1>|{OPENED}',
+    re.DOTALL,
+)
 ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
 CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>", re.DOTALL)
 CAPTION = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)

@@ -184,7 +184,7 @@ def address(calculator: Calculator, option: Any, root: str = ROOT) -> str | None
 def start_button(option: Any) -> str:
     """Return the button for the command that starts an option."""
     asked = {"scenario": option["scenario"], "replicas": option["replicas"]}
-    return launch_button(json.dumps(asked, separators=(",", ":")), "Command")
+    return launch_button(json.dumps(asked, separators=(",", ":")), "Command", case_name(option["scenario"]))
 
 
 def option_table(

@@ -20,9 +20,13 @@ def start_html(report: Report) -> str:
     return element("p", launch_button(), class_="calc-launch") if known else ""
 
 
-def launch_button(option: str = "", label: str = "Launch command") -> str:
-    """Return the button that asks for a command: of the form's own fields, or of an option written as JSON."""
-    return element("button", label, type="button", data_launch=option)
+def launch_button(option: str = "", label: str = "Launch command", case: str = "") -> str:
+    """Return the button that asks for a command: of the form's own fields, or of an option written as JSON.
+
+    A `case` tells it from the buttons of other options where it is heard and not seen.
+    """
+    heard = f"{label}: {case}" if case else None
+    return element("button", label, type="button", data_launch=option, aria_label=heard)
 
 
 def started_html(started: Mapping[str, Any]) -> str:

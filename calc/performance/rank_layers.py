@@ -180,7 +180,15 @@ def pointwork_of(kind: Layer, rows: str, architecture: Architecture, layout: Lay
             elements, kernels = elements + 4.0 * tensor.places * tensor.elements, kernels + 2
     mixes = sum(tensor.name.endswith("_hc.scale") and tensor.shape == (3,) for tensor in kind.tensors)
     kernels += MIXING * mixes
-    return Pointwork("Norms and activations", rows, elements * element_bytes, 0.0, kernels, mixes, indexing)
+    return Pointwork(
+        "Norms and activations",
+        rows,
+        token_bytes=elements * element_bytes,
+        fixed_bytes=0.0,
+        kernels=kernels,
+        mixes=mixes,
+        indexing=indexing,
+    )
 
 
 class Reduction(NamedTuple):

@@ -44,7 +44,9 @@ def draw(*, micro_batches: tuple[int, ...] = (1, 2), **scenario: object) -> Plot
     top = ROOM * max(limit, *(bytes_of(report) for report in reports.values())) / GIB
     data: dict[str, list[Row]] = {
         "points": points,
-        "names": [{**row, **words(row)} for row in points],
+        "names": [
+            {**row, **words(row, points[0])} for row in points if row["kind"] == "none" or row in points[: len(KINDS)]
+        ],
         "limit": [{"gib": limit / GIB, **beside(0, -4), "label": f"limit: {size_gib(limit)}"}],
         "frame": [{"rate": points[0]["rate"], "gib": edge} for edge in (0, top)],
     }
@@ -78,10 +80,13 @@ def point(batch: int, kind: str, report: Report) -> Row:
     }
 
 
-def words(row: Row) -> Row:
-    """Return what stands beside a point; the upper end of a line has its name too."""
+def words(row: Row, first: Row) -> Row:
+    """Return what stands beside a point: below the first line, on which no other line's points lie, else above.
+
+    The upper end of a line has its name too.
+    """
     if row["kind"] == "none":
-        return {**beside(1, -22), "label": f"none, {row['series']}"}
+        return {**beside(1, 8 if row is first else -22), "label": f"none, {row['series']}"}
     return {**beside(0), "label": row["kind"]}
 
 

@@ -77,6 +77,7 @@ class FirstSight(NamedTuple):
 
     mean: float  # over sources
     middle: float  # which half of the sources stay below
+    most: float  # which four of five of them stay within
     rows: int
     sources: int
 
@@ -158,15 +159,20 @@ def entry(inside: float, between: float, rows: Sequence[Residual]) -> Range:
     return Range(math.ceil(1000 * inside) / 1000, between, len(rows), sources(rows))
 
 
-@lru_cache(maxsize=len(KINDS))  # read from a file of all rows: sentences and tables share it
-def first_sight(kind: str) -> FirstSight:
-    """Return how far a kind's sources were off at first sight; raises ValueError where no row was kept."""
+@lru_cache(maxsize=32)  # read from a file of all rows: sentences and tables share it
+def first_sight(kind: str, market: str = "") -> FirstSight:
+    """Return how far a kind's sources were off at first sight; raises ValueError where no row was kept.
+
+    With a `market` only of rows whose device class is of it, such as "consumer", "data-center" or "host".
+    """
     first = at_first_sight(kind)
-    seen = [row._replace(outside=first[row.id]) for row in kept(kind).residuals if row.id in first]
+    rows = [row for row in kept(kind).residuals if f"{row.bucket}_".split("_")[1].endswith(market)]
+    seen = [row._replace(outside=first[row.id]) for row in rows if row.id in first]
     if not seen:
-        raise ValueError(f"no row of {kind} was kept at first sight")
-    errors = middles(seen).values()
-    return FirstSight(mean(errors), median(errors), len(seen), len(errors))
+        raise ValueError(f"no row of {kind} was kept at first sight" + f" on {market}" * bool(market))
+    errors = sorted(middles(seen).values())
+    most = errors[math.ceil(SHARE * len(errors)) - 1]
+    return FirstSight(mean(errors), median(errors), most, rows=len(seen), sources=len(errors))
 
 
 @lru_cache(maxsize=len(KINDS))

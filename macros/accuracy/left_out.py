@@ -15,6 +15,7 @@ from macros.filtered import boxed, filtered
 from macros.markdown import block, unsearched
 
 __all__ = [
+    "accuracy_at_first_sight",
     "accuracy_on_host",
     "accuracy_pools",
     "accuracy_ranges",
@@ -26,6 +27,27 @@ __all__ = [
 
 PHASES = {"decode": "Decoding", "prefill": "Prefill", "dense": "Dense models", "mixtures": "Mixtures"}
 NEVER = "–"  # of rows that set nothing
+MARKETS = {
+    "inference-speed": {
+        "data-center": "in data centres",
+        "consumer": "on cards for players",
+        "workstation": "on cards for workstations",
+        "soc": "on Macs and others that share memory with a processor",
+        "host": "where a part of the model stays in host memory",
+    }
+}
+
+
+def accuracy_at_first_sight() -> str:
+    """Return how far sources were off when nobody here had seen them: half of them, four of five, and their mean."""
+    rows = []
+    for kind in ("inference-memory", "inference-speed", "training-memory", "training-speed"):
+        for market, words in {"": "", **MARKETS.get(kind, {})}.items():
+            seen = first_sight(kind, market)
+            named = text(f"… {words}") if words else element("a", text(title(kind)), href=f"#{kind}")
+            rows.append([named, *map(percent, (seen.middle, seen.most, seen.mean)), show_count(seen.sources)])
+    headings = ("Figure", "Half of sources are off by less than", "Four of five by less than", "Their mean", "Sources")
+    return block(table(headings, rows, caption="Errors at first sight, of the median row of each source"))
 
 
 def accuracy_summary() -> str:

@@ -58,6 +58,34 @@ def test_every_term_is_found(index: list[dict[str, str]]) -> None:
     assert [term.name for term in catalog().terms() if term.name not in titles] == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "place"),
+    [
+        ("vram", "calculators/will-it-fit/"),
+        ("oom", "calculators/will-it-fit/"),
+        ("how much ram for 70b", "calculators/what-hardware/"),
+        ("kv cache size", "calculators/kv-cache/"),
+        ("tokens per second 4090", "calculators/speed/"),
+        ("ollama", "calculators/what-runs/"),
+        ("quantization", "models/number-formats/"),
+        ("multi gpu", "hardware/pooling/"),
+        ("mac", "calculators/what-runs/"),
+        ("cheapest gpu", "calculators/what-hardware/"),
+        ("finetuning", "calculators/fine-tune/"),
+    ],
+)
+def test_what_people_type_leads_to_its_answer(watched: Watched, site: str, typed: str, place: str) -> None:
+    """Words that the guide itself does not use are its pages' tags: the page is among the first three results."""
+    page = watched.page
+    page.goto(site + "about/licences/")
+    page.keyboard.press("/")
+    page.get_by_role("textbox", name="Search").press_sequentially(typed)
+    expect(page.locator(".md-search-result__meta")).to_contain_text("matching document")
+    found = page.locator(".md-search-result__item > a.md-search-result__link")
+    addresses = [found.nth(number).get_attribute("href") or "" for number in range(min(found.count(), 3))]
+    assert any(address.partition("?")[0].endswith(place) for address in addresses), addresses
+
+
 def test_the_index_is_light(site: str) -> None:
     """Forms, workings and the inside of tables are not in it: less than 740 kB, where all text of pages is 2.5 MB."""
     with urllib.request.urlopen(f"{site}search/search_index.json") as answer:

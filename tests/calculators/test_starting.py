@@ -22,6 +22,15 @@ def asked(name: str, launched: dict[str, Any], **fields: str) -> Any:
     return json.loads(answer(json.dumps({"calculator": name, "fields": fields, "launch": launched})))
 
 
+@pytest.mark.parametrize("name", PLANS)
+def test_each_option_s_button_is_told_from_the_others_by_ear(name: str) -> None:
+    """Its name begins with the word that is seen, and goes on with the case that it starts."""
+    report = CALCULATORS[name].report({})
+    html = CALCULATORS[name].render(report)
+    names = re.findall(r'<button [^>]*aria-label="(Command: [^"]+)"[^>]*>Command</button>', html)
+    assert len(set(names)) == len(names) == html.count(">Command</button>") == len(report["plan"]["options"])
+
+
 @pytest.mark.parametrize("name", STARTED)
 def test_an_answer_says_how_it_is_started(name: str) -> None:
     """Each command and file that `launch` gives is there to copy, and each flag has its reason."""

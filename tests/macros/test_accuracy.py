@@ -3,6 +3,7 @@
 import math
 import re
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from macros.accuracy import left_out, page
 from macros.markdown import unmarked
 from tests.macros.test_model_tables import number, rows
 
+ROOT = Path(__file__).parents[2]
 KINDS = tuple(SCORED)
 
 
@@ -141,6 +143,29 @@ def test_the_summary_leads_with_what_nobody_had_seen() -> None:
         unseen = [unmarked(page.accuracy(kind, what)) if kind in KEPT else "–" for what in ("first", "left-out")]
         assert row[1:3] == unseen
         assert (row[4] != "–") == (kind in RANGED)
+
+
+def test_what_to_expect_is_said_by_kind_and_by_market() -> None:
+    """A kind's line has the figures of its sentences; four of five sources lie further out than half of them."""
+    table = rows(left_out.accuracy_at_first_sight())
+    kinds = [row for row in table if not row[0].startswith("…")]
+    assert [row[0] for row in kinds] == [page.title(kind) for kind in sorted(KEPT) if kind in KINDS]
+    for row in kinds:
+        kind = row[0].lower().replace(" ", "-")
+        assert [row[1], row[3], row[4]] == [
+            unmarked(page.accuracy(kind, what)) for what in ("first-middle", "first", "first-sources")
+        ]
+    assert len(table) - len(kinds) == len(left_out.MARKETS["inference-speed"])
+    share = [[float(cell.removesuffix("\N{NO-BREAK SPACE}%")) for cell in row[1:3]] for row in table]
+    assert all(half < most for half, most in share)
+
+
+def test_what_is_long_opens_on_a_press() -> None:
+    """Of all tables of rows and sources the page shows none until it is asked to: what leads is how far to trust."""
+    content = (ROOT / "docs/about/accuracy.md").read_text(encoding="utf-8")
+    closed = re.sub(r'<details class="folded" markdown>.*?</details>', "", content, flags=re.DOTALL)
+    for name in ("table", "figures", "worst", "left_out", "sources_left_out", "ranges", "without_frameworks"):
+        assert f"accuracy_{name}(" in content and f"accuracy_{name}(" not in closed
 
 
 def test_ranges_shown_are_the_catalogue_s() -> None:

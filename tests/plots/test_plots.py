@@ -232,6 +232,14 @@ def test_more_checkpoints_take_less_and_are_slower() -> None:
     assert in_words(plot.rows[2][2]) == show_gib(report["memory"]["device_bytes"])
 
 
+def test_a_line_of_checkpointing_names_its_end_and_the_first_its_points() -> None:
+    """The points of a second line come in the same order: their names would stand on those of the first."""
+    plot = draw("checkpointing", model="llama-3.2-1b", accelerator="rtx-4090", sequence_tokens=512)
+    names = [str(row["label"]) for row in plot.data["names"]]
+    assert names == ["none, 1 sequence", "selective", "full", "none, 2 sequences"]
+    assert plot.data["names"][0]["dy"] > 0 > plot.data["names"][3]["dy"]  # type: ignore[operator]
+
+
 def test_no_model_is_below_the_frontier() -> None:
     """The frontier is the least loss of each budget; Chinchilla's budget by the law refitted by Besiroglu et al."""
     plot = draw("loss-frontier", law="besiroglu-2024", flops=5.76e23)
