@@ -44,6 +44,7 @@ class Evenly:
 
     def with_reading(self, replicas: int) -> "Evenly":
         """Return the passes of so few ranks, which take as long: no experts are shared."""
+        self.replicas = replicas
         return self
 
     def busiest_s(self, time: Any) -> float:

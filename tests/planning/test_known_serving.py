@@ -34,7 +34,7 @@ ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03}, id="vll
 
 def served(*, most: int | None = None, slots: int = 16, **degrees: int) -> Any:
     """Return a server under an engine with so many slots."""
-    held = SimpleNamespace(engine=ENGINE, most_running=slots, length_spread=None)
+    held = SimpleNamespace(engine=ENGINE, running=lambda *_: slots, length_spread=None)
     return SimpleNamespace(serving=held, layout=Layout(**degrees), most=most, runtime=SimpleNamespace(pool=None))
 
 
