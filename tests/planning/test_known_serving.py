@@ -35,7 +35,8 @@ ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03}, id="vll
 def served(*, most: int | None = None, slots: int = 16, **degrees: int) -> Any:
     """Return a server under an engine with so many slots."""
     held = SimpleNamespace(engine=ENGINE, running=lambda *_: slots, length_spread=None)
-    return SimpleNamespace(serving=held, layout=Layout(**degrees), most=most, runtime=SimpleNamespace(pool=None))
+    layout, runtime = Layout(**degrees), SimpleNamespace(pool=None)
+    return SimpleNamespace(serving=held, demand=None, layout=layout, most=most, runtime=runtime)
 
 
 def question(prompt_tokens: int = 100, output_tokens: int = 11) -> Any:
