@@ -1,9 +1,13 @@
 """How fast for a server: requests kept at a number, or that come on their own. Inputs, scenario, and the answer."""
 
-from calc.calculators.engines import standing
+from typing import Any
+
+from calc.calculators.engines import engine_of, standing
 from calc.calculators.inputs import Amount, Report, whole, whole_if
 from calc.calculators.rendering import Verdict, fitting, starting, unless_sure
+from calc.estimate import estimate
 from calc.performance.paces import tokens_per_s_each
+from calc.performance.schedules import ENTRY
 from calc.scenario.reader import MOST_PRICE
 from calc.units import show_count, show_number, show_seconds, show_tokens_per_s
 
@@ -92,6 +96,21 @@ def steady(report: Report) -> Verdict:
     rest = f"with {requests} in the server, {show_tokens_per_s(each)} for each, {done}; half of the first tokens come "
     rest = f"{rest}within {first}, nineteen of twenty within {late}: {standing(report)}.{unless_fewer(report)}"
     return starting(report), f"{show_tokens_per_s(rate)},", rest
+
+
+def through_server(report: Report) -> str:
+    """Return how fast a server writes the one sequence of a report, as a sentence after another.
+
+    Empty where that is as fast: where no host chooses each token while the device waits.
+    """
+    scenario, engine = report["scenario"], engine_of(report)
+    alone = scenario.get("sequences") == 1 and report["memory"]["sequences"] == 1
+    if engine is None or ENTRY not in engine.values or not alone:
+        return ""
+    asked = {name: value for name, value in scenario.items() if name != "sequences"}
+    found: Any = estimate(asked | {"concurrency": 1}, repairs=False)
+    rate = show_tokens_per_s(tokens_per_s_each(found["speed"]["time_per_output_token_s"])["typical"])
+    return f" Through its server, which chooses and sends each token, people see {rate}."
 
 
 def unless_fewer(report: Report) -> str:

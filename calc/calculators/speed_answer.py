@@ -70,7 +70,8 @@ def headline(report: Report) -> Verdict:
         each = show_tokens_per_s(tokens_per_s_each(speed["time_per_output_token_s"])["typical"])
         written = f"for {show_count(count)} sequences together, {each} for each, and their first tokens after {first}"
     if memory["fits"]:
-        return starting(report), f"{rate},", f"{written}: {standing(report)}.{unless_sure(report)}"
+        served = arriving.through_server(report) if writes(report) else ""
+        return starting(report), f"{rate},", f"{written}: {standing(report)}.{served}{unless_sure(report)}"
     if missing := hosting.short(report):
         rest = f"{standing(report)}.{missing} If it did: {rate}, {written}."
         return False, "It does not fit into the host's memory:", rest

@@ -34,6 +34,7 @@ class Setup(NamedTuple):
     values: Mapping[str, float]
     attention: str
     backend: str = ""
+    serves: bool = False  # requests, of which each token is chosen and sent; else nothing is chosen
 
 
 def passes_of(
@@ -105,6 +106,7 @@ def kernels_and_schedule(
         stepwise=stepwise,
         layout=layout,
         states=demand.architecture.keeps_states,
+        sampled=demand.architecture.output_size if setup.serves else 0,
     )
     return found, schedule
 

@@ -22,6 +22,7 @@ UNORDERED_FORMATS = "iq", "mxfp4", "q2-k", "q3-k"
 TRITON = "triton"
 STEPWISE = "stepwise"
 UNPACKING = "unpack_rows", "unpack_cycles"
+ENTRY = "entry_s"  # of a server's host for each entry of the vocabulary that it chooses a token from
 ALONE = Layout()
 STEADY = "steady"  # a class of devices: their power is enough for their matrix units at full clock, in 16 bit
 STEADY_BYTES = "steady in 8 bit"
@@ -171,13 +172,15 @@ def schedule_of(
     backend: str = "",
     layout: Layout = ALONE,
     states: bool = False,
+    sampled: int = 0,
 ) -> Schedule:
     """Return an engine's schedule on a device from its coefficients.
 
     `attention` says whose kernels attend, or that scores are stored ("eager"). `triton` are kernels of routed experts
     that are Triton's, where a library has faster ones; `stepwise` says that several kernels choose a token's experts.
     Of a model with recurrent `states` some engines wait for a step's tokens before they prepare the next; several
-    tensor ranks may be given each step in a way of their own.
+    tensor ranks may be given each step in a way of their own. Of so many `sampled` entries of a vocabulary a server's
+    host chooses each token where an engine leaves that to it; 0: nothing is chosen, as where an engine is timed alone.
     """
     classes = (*device_classes(accelerator, market, backend), era)
     if CAPTURED in values:
@@ -194,6 +197,7 @@ def schedule_of(
         states=states,
         ranks=attention_ranks(layout) > 1,
         captured=captured,
+        sampled=sampled if ENTRY in values else 0,
     )
 
 
@@ -208,6 +212,7 @@ def known_schedule(
     states: bool,
     ranks: bool,
     captured: float,
+    sampled: int,
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
     values, ways = same.values, (attention, "")
@@ -223,7 +228,7 @@ def known_schedule(
             of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
         ),
         step_s=of("step_s", tuple(kind for kind, holds in (("states", states), ("ranks", ranks), ("", True)) if holds)),
-        sequence_s=of("sequence_s"),
+        sequence_s=of("sequence_s") + (sampled * of(ENTRY) if sampled else 0.0),
         launch_s=of("launch_s"),
         captured_sequences=captured,
         prompt_graphs=bool(of("prompt_graphs")) if "prompt_graphs" in values else False,

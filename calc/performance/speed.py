@@ -101,12 +101,20 @@ class Question(NamedTuple):
     most: int | None = None  # sequences that fit at once; None or 0: all are taken to
     correction: Correction = UNCORRECTED
     backend: str = ""  # of the engine, where it is not the usual one of the device's maker
+    serves: bool = False  # requests, of which each token is chosen and sent
 
 
 def passes_for(question: Question, values: Mapping[str, float]) -> Passes | None:
     """Return the passes that a question is about, None where the device's rates are not known."""
     return passes_of(
-        Setup(question.engine, question.era, values, question.attention, backend=question.backend),
+        Setup(
+            question.engine,
+            question.era,
+            values,
+            question.attention,
+            backend=question.backend,
+            serves=question.serves,
+        ),
         demand=question.demand,
         layout=question.layout,
         accelerator=question.accelerator,

@@ -59,6 +59,7 @@ def speed_question(served: Served, output_tokens: int, cached_tokens: int) -> Qu
         places=tuple(serving.places(served.demand)),
         most=served.most,
         correction=serving.correction,
+        serves=serving.concurrency is not None or serving.traffic is not None,
     )
 
 

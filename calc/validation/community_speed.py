@@ -18,7 +18,8 @@ from calc.validation.inference import (
     version_with,
     weights_of,
 )
-from calc.validation.inference_speed import FIGURES, measured_of, slot_of
+from calc.validation.inference_speed import compared as compared_alone
+from calc.validation.inference_speed import slot_of
 from calc.validation.printing import print_scores
 from calc.validation.scores import Row, Score, Scores, SkipError, score_rows
 
@@ -37,6 +38,9 @@ VERSION = re.compile(r"\bb\d{4,}\b|^\d+\.\d+(\.\d+)?|(?<=vllm )\d+\.\d+(\.\d+)?"
 BACKEND = re.compile(r"(?:; |backend: )(cuda|hip|metal|rocm|sycl|vulkan)\b", re.IGNORECASE)  # of llama.cpp, in notes
 TILES = re.compile(r"-fa ([01])\b")  # of llama.cpp, in notes
 WAYS = {"0": "eager", "1": "flash"}
+# Through a server, which chooses, writes and sends each token; llama-bench takes any token as the next.
+SERVED = re.compile(r"llama-server|\ba server\b|\bollama\b|\bLM Studio\b|\bstreamed\b|\bllmfit\b", re.IGNORECASE)
+BARE = re.compile(r"llama-bench")
 UNMAPPED = "2026-01-14"  # from when on llama-bench maps no file unless it is asked (pull request 18841 of llama.cpp)
 DRAFTED = "spec"  # rows with drafts, which calc.validation.speculation compares
 OUTPUT = 128  # tokens written where a row measures the prompt alone, or decoding without saying for how long
@@ -58,7 +62,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
             found |= asked_of(row)
     devices, tensor = number(row, "n_gpus") or 1, number(row, "tp") or 1
     found["parallelism"] = {"tensor": tensor, "pipeline": max(devices // tensor, 1)}
-    found["sequences"] = number(row, "batch") or 1
+    found["concurrency" if is_served(row) else "sequences"] = number(row, "batch") or 1
     prompt, output = number(row, "input_len"), number(row, "output_len") or OUTPUT
     if row["metric"] == "decode_tok_s":
         found |= {"cached_tokens": prompt, "prompt_tokens": 1, "output_tokens": output}
@@ -74,6 +78,17 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if "--enforce-eager" in row["notes"]:
         found["graphs"] = False
     return found | offload_of(row)
+
+
+def is_served(row: Row) -> bool:
+    """Return whether a row is of a server's requests, not of an engine alone.
+
+    What servers print of prompts is the time of reading them alone, as that of an engine is.
+    """
+    if row["metric"] == "prefill_tok_s" or ENGINES[row["engine"]] != "llama.cpp":
+        return False
+    said = f"{row['engine']} {row['engine_version']} {row['notes']}"
+    return bool(SERVED.search(said)) and not BARE.search(said)
 
 
 def asked_of(row: Row) -> dict[str, str]:
@@ -126,6 +141,16 @@ def offload_of(row: Row) -> dict[str, Any]:
     return found
 
 
+def compared(row: Row) -> tuple[str, float]:
+    """Return the figure that a row is compared to, and what the row measured in its unit.
+
+    The rate at which a server says that a request was written is that of its tokens, without the time to the first.
+    """
+    if row["metric"] == "decode_tok_s" and is_served(row):
+        return "time_per_output_token_s", 1.0 / float(row["value"])
+    return compared_alone(row)
+
+
 def score_of(row: Row) -> Score:
     """Return a row's score; raises SkipError with the reason where there is none."""
     scenario = scenario_of(row)
@@ -135,9 +160,9 @@ def score_of(row: Row) -> Score:
         raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
     if report["speed"] is None:
         raise SkipError("no rates of the device")
-    name = FIGURES[row["metric"]]
+    name, measured = compared(row)
     figure = report["speed"][name]
-    return Score(row, name, measured_of(row), figure["typical"], low=figure["low"], high=figure["high"])
+    return Score(row, name, measured, figure["typical"], low=figure["low"], high=figure["high"])
 
 
 def scores() -> Scores:

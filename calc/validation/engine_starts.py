@@ -72,21 +72,24 @@ EAGER = {
 SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # Operators of routed experts look their kernels up in Python (NVIDIA/TensorRT-LLM#13116, sgl-project/sglang#18782); of
 # NVIDIA's library, which SGLang takes on Blackwell, one call has a layer's ten kernels, behind one that casts.
-# Of llama.cpp: a loop in C++ that one request has alone; sums in FP16, at which GeForce cards have twice the rate. Its
-# attention on AMD's takes packed FP16, at half the matrix units' rate up to RDNA 3.5 and at a quarter on RDNA 4, as on
-# Volta where a model has sinks. Where a driver has no matrix units for BF16, threads multiply in FP32, at half to a
-# quarter of their rate; Volta's do so at an eighth of its matrix units' rate, and Vega 20's at half of their rate of
-# packed FP16. These take packed weights apart beside their dot products, and attend in FP32 under Vulkan, in small
-# tiles. Under SYCL it is threads that attend, at a sixteenth of Intel's matrix units' rate, and packed weights that are
-# not ordered anew when a model is loaded come at a quarter of the bandwidth that others do; under Vulkan products take
-# twice to three times, and four times that on Arc A, where threads multiply.
+# Of llama.cpp: a loop in C++ that one request has alone, which built its graph anew for each step until July 2025
+# (0.13 to 0.35 ms, by its pull request 8366 and ik_llama.cpp's 94), and of whose server issue 27050 says what
+# choosing takes; sums in FP16, at which GeForce cards have twice the rate. Its attention on AMD's takes packed FP16,
+# at half the matrix units' rate up to RDNA 3.5 and at a quarter on RDNA 4, as on Volta where a model has sinks. Where
+# a driver has no matrix units for BF16, threads multiply in FP32, at half to a quarter of their rate; Volta's do so
+# at an eighth of its matrix units' rate, and Vega 20's at half of their rate of packed FP16. These take packed
+# weights apart beside their dot products, and attend in FP32 under Vulkan, in small tiles. Under SYCL it is threads
+# that attend, at a sixteenth of Intel's matrix units' rate, and packed weights that are not ordered anew when a model
+# is loaded come at a quarter of the bandwidth that others do; under Vulkan products take twice to three times, and
+# four times that on Arc A, where threads multiply.
 # Of rocBLAS on CDNA 3 a comment in llama.cpp's source says that it performs very poorly: as threads multiply.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
 OWN = {
     "transformers": SUSTAINED | EAGER,
     "mlx": {"step_s": 3e-4, "launch_s": 5e-6},
-    "llama.cpp": {"step_s": 3e-4, "matrix_factor@NVIDIA consumer": 0.75, "attention_factor@AMD": 2.0}
+    "llama.cpp": {"step_s": 1e-4, "step_s@2024": 3.5e-4, "entry_s": 3.9e-9, "request_s": 0.01}
+    | {"matrix_factor@NVIDIA consumer": 0.75, "attention_factor@AMD": 2.0}
     | {"attention_factor@RDNA 4@2025-08": 4.0, "attention_factor@Vega 20 vulkan": 4.0}
     | {"attention_factor@Volta@2025-08": 4.0}
     | {"matrix_factor_quantized@Vega 20": 1.5, "matrix_factor_bf16@AMD vulkan": 3.0}

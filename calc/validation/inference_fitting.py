@@ -132,7 +132,8 @@ class Tried:
             architecture.family, kernel_classes(device, question.backend)
         )
         place = device.id if device else None, attention_ranks(question.layout)
-        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton, stepwise, states)
+        sampled = architecture.output_size if question.serves else 0
+        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton, stepwise, states, sampled)
         found = self.schedules.get(key)
         if found is None:
             found = self.schedules[key] = schedule_of(
@@ -147,6 +148,7 @@ class Tried:
                 stepwise=stepwise,
                 layout=question.layout,
                 states=states,
+                sampled=sampled,
             )
         return found
 

@@ -283,6 +283,11 @@ def measured_of(row: Row) -> float:
     return measured
 
 
+def compared(row: Row) -> tuple[str, float]:
+    """Return the figure that a row is compared to, and what the row measured in its unit."""
+    return FIGURES[row["metric"]], measured_of(row)
+
+
 def score_of(row: Row) -> Score:
     """Return a row's score."""
     try:
@@ -292,8 +297,8 @@ def score_of(row: Row) -> Score:
         raise SkipError(f"refused: {error.field} {error.message[:60]}") from None
     if speed is None:
         raise SkipError(f"no rates of {scenario['accelerator']}")
-    name = FIGURES[row["metric"]]
-    figure, measured = speed[name], measured_of(row)
+    name, measured = compared(row)
+    figure = speed[name]
     return Score(row, name, measured, figure["typical"], low=figure["low"], high=figure["high"])
 
 

@@ -28,7 +28,6 @@ from calc.validation import (
 from calc.validation.engine_starts import memory_start_of, start_of
 from calc.validation.fitting import HOLD, Item, fit, without_each
 from calc.validation.inference_fitting import item_of, memory_item_of
-from calc.validation.inference_speed import FIGURES, measured_of
 from calc.validation.residuals import Residual, counted
 from calc.validation.scores import MEASUREMENTS, Row, SkipError, median_size, read_rows, rows_digest
 from calc.validation.training_fitting import start_of as training_start
@@ -62,7 +61,7 @@ def inference_rows() -> Iterator[tuple[Row, Scenario, str, float]]:
     for module in (inference_speed, community_speed):
         for row in read_rows(module.FILE):
             try:
-                yield row, scenario_of(row, module.scenario_of), FIGURES[row["metric"]], measured_of(row)
+                yield row, scenario_of(row, module.scenario_of), *module.compared(row)
             except (SkipError, ScenarioError):
                 continue
     for run in serving_runs.sampled(read_rows(serving_runs.FILE)):

@@ -37,6 +37,17 @@ def test_a_form_with_arrivals_asks_for_them() -> None:
     }
 
 
+def test_an_engine_that_is_timed_alone_says_what_its_server_writes() -> None:
+    """People see llama.cpp through a server, which takes longer for a token; vLLM chooses tokens on the device."""
+    asked = {"model": "qwen3-8b", "weights": "q4_k_m", "engine": "llama.cpp", "accelerator": "rtx-4090"}
+    alone, served = SPEED.report(asked)["speed"], SPEED.report({**asked, "concurrency": "1"})["speed"]
+    seen = 1 / served["time_per_output_token_s"]["typical"]
+    assert 0.9 * alone["decode_tokens_per_s"]["typical"] < seen < alone["decode_tokens_per_s"]["typical"]
+    assert SPEED.status(SPEED.report(asked)).count(f"people see {show_tokens_per_s(seen)}.") == 1
+    for others in ({**asked, "sequences": "2"}, {**asked, "concurrency": "1"}, {**asked, **SERVER}):
+        assert "people see" not in SPEED.status(SPEED.report(others))
+
+
 def test_the_answer_has_the_times_of_requests() -> None:
     """Percentiles, the knee and the share that keeps what is promised stand in the table."""
     report = SPEED.report({**SERVER, "requests_per_s": "2", "tpot_s": "0.05"})

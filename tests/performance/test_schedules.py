@@ -17,17 +17,26 @@ ROWS, WIDTH, DEPTH = 512.0, 14336, 4096
 STORED = 0.5625 * WIDTH * DEPTH
 
 
-def schedule(era: str, device: str) -> Schedule:
-    """Return llama.cpp's schedule of an era on a device."""
+def schedule(era: str, device: str, *, engine: str = "llama.cpp", sampled: int = 0) -> Schedule:
+    """Return an engine's schedule of an era on a device; llama.cpp's where none is named."""
     facts = catalog()
     return schedule_of(
-        facts.engine("llama.cpp").values,
+        facts.engine(engine).values,
         era=era,
         weights=facts.number_format("q4_k"),
         accelerator=facts.accelerator(device),
         market="",
         attention="flash",
+        sampled=sampled,
     )
+
+
+def test_a_server_chooses_each_token_from_all_of_a_vocabulary() -> None:
+    """llama.cpp's host does it while the device waits, in proportion to the vocabulary; vLLM's devices do it."""
+    alone, fewer, more = (schedule("2026", "rtx-4090", sampled=entries).sequence_s for entries in (0, 32_000, 256_000))
+    assert more - alone == pytest.approx(8 * (fewer - alone)) and 0 < fewer - alone < 5e-4
+    devices = {schedule("", "rtx-4090", engine="vllm", sampled=entries).sequence_s for entries in (0, 256_000)}
+    assert len(devices) == 1
 
 
 def around(kernel: str, rows: float, era: str, device: str = "rtx-4090") -> tuple[list[float], str]:

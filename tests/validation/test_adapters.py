@@ -69,7 +69,7 @@ def test_a_build_of_which_the_day_is_known_computed_attention_in_tiles() -> None
     """Those who measure llama.cpp ask for flash attention, which older builds did not do by themselves."""
     row = next(row for row in read_rows("community_speed.csv") if row["id"] == "Ce0082")
     scenario = community_speed.scenario_of(row)
-    assert (scenario["engine_version"], scenario["attention"]) == ("b3000", "flash")
+    assert (scenario["engine_version"], scenario["attention"]) == ("b6280", "flash")
 
 
 def test_how_a_server_was_started_is_in_its_scenario() -> None:
@@ -163,6 +163,21 @@ def test_experts_and_layers_on_the_host() -> None:
     experts, layers = (community_speed.scenario_of(rows[name]) for name in ("Od0008", "Od0005"))
     assert experts["experts_on_host"] == 36 and "gpu_layers" not in experts
     assert layers["gpu_layers"] == 42 and layers["host"]["bandwidth"] == "102 GB/s"
+
+
+def test_who_measured_says_whether_tokens_were_chosen() -> None:
+    """Rows of llama-bench ask for sequences; a server's for requests, whose rate has no first token in it.
+
+    A file that llama-bench reads may be Ollama's, and what a server prints of prompts is the time of reading alone.
+    """
+    rows = {row["id"]: row for row in read_rows("community_speed.csv")}
+    bench, file, ollama, prompt = (rows[name] for name in ("Cd0019", "B4L061", "Cd0134", "C1L026"))
+    assert [community_speed.is_served(row) for row in (bench, file, ollama, prompt)] == [False, False, True, False]
+    scenario = community_speed.scenario_of(ollama)
+    assert scenario["concurrency"] == 1 and "sequences" not in scenario
+    assert community_speed.compared(ollama) == ("time_per_output_token_s", pytest.approx(1 / 83.96))
+    assert community_speed.scenario_of(bench)["sequences"] == 1
+    assert community_speed.compared(bench)[0] == "decode_tokens_per_s"
 
 
 def test_prompts_by_micro_batch_and_depth() -> None:

@@ -131,6 +131,7 @@ BOUNDS: dict[str, Bound] = {
     "request_s": ("seconds", 0, 1),
     "between_s": ("seconds", 0, 1),
     "stream_s": ("seconds", 0, 1),
+    "entry_s": ("seconds", 0, 1e-7),
     "held_hidden_states": ("", 0, 16),
     "host_bandwidth": ("bytes_per_s", 1e9, 1e12),
     "chunk_over_ranks": ("", 0, 1),
