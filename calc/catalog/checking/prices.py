@@ -1,16 +1,11 @@
 """Prices: what their entries must look like, and checking them."""
 
 from calc.catalog.checking.check import Check, Rules, check_reference
-from calc.catalog.choices import MARKETS
+from calc.catalog.choices import MARKETS, RENTS
 from calc.catalog.entries import Entry, Tables
 
 PRICE_OF = ("accelerators", "machines", "models", "electricity", "currencies")
 PRICE_KINDS = (
-    "on-demand",
-    "interruptible",
-    "reserved",
-    "median",
-    "lowest",  # where the offers of a market place start
     "list",
     "launch",
     "street",
@@ -53,7 +48,7 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     if not check.fields(where, entry, PRICE_RULES):
         return
     check_reference(check, f"{where}.source", entry["source"], tables)
-    check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
+    check.choice(f"{where}.kind", entry["kind"], RENTS if entry["per"] == "hour" else PRICE_KINDS)
     check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
     if entry["of"] in ("accelerators", "machines", "models"):
