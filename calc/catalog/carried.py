@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeGuard
 
-from calc.catalog.entries import Entry, Tables, said_otherwise
+from calc.catalog.choices import RENTS
+from calc.catalog.entries import Entry, Tables, maker_of, said_otherwise
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NOT_CARRIED = ("claims", "glossary", "runs")
@@ -126,9 +127,17 @@ def carried(tables: Tables) -> bytes:
 
 
 def newest_prices(prices: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Return each seller's newest price of a thing and kind, numbered: no calculator asks for an id, or for history."""
+    """Return each seller's newest price of a thing and kind, numbered: no calculator asks for an id, or for history.
+
+    Of a device's rents those of one kind, which are asked for before the others.
+    """
     newest: dict[tuple[object, ...], str] = {}
+    rents: dict[object, int] = {}
+    for price in (price for price in prices.values() if price["per"] == "hour"):
+        rents[price["item"]] = min(rents.get(price["item"], len(RENTS)), RENTS.index(str(price["kind"])))
     for name, price in prices.items():
+        if price["per"] == "hour" and RENTS[rents[price["item"]]] != price["kind"]:
+            continue
         of = tuple(price.get(field) for field in ("of", "item", "kind", "per", "seller", "market", "region"))
         if of not in newest or str(price["checked"]) > str(prices[newest[of]]["checked"]):
             newest[of] = name
@@ -170,6 +179,8 @@ def as_text(value: object) -> str:
 def carried_entry(kind: str, entry: Entry) -> Entry:
     """Return what the browser needs of an entry, its facts without what the entry says too."""
     found = without(entry, LEFT_BEHIND.get(kind, {}) | dict.fromkeys(LISTED_FACTS.get(kind, ())))
+    if kind == "models":
+        found["organization"] = maker_of(found)  # whose teams are one to a search
     if kind == "models" and found.get("source") == own_config(found):
         del found["source"]
     if isinstance(conversions := found.get("conversions"), dict):

@@ -7,6 +7,9 @@ AVAILABILITY = ("announced", "sold", "rented", "used", "modified")
 # Who rents devices out: clouds that do little else, those that sell everything, places where others offer theirs. A
 # rent is that of the first which has the device.
 MARKETS = ("specialist", "large cloud", "marketplace")
+# Of rents, the one that a reader would ask for first; the last is where offers start, what the cheapest host asks for
+# one device, who may have no second.
+RENTS = ("on-demand", "reserved", "median", "interruptible", "lowest")
 # What models are made for that write no answers to questions: to hear or speak, to translate, shorten, read pages, tell
 # what is in a picture, find texts, foresee series, write proteins, or prompts for pictures, judge what is safe, test
 # programs, draft for larger ones.

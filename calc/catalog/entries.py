@@ -54,3 +54,8 @@ def lookup_names(entry_id: str, entry: Mapping[str, object]) -> list[str]:
 def said_otherwise(variant: Entry) -> Entry:
     """Return what a variant's config says otherwise than its model's, without where that was read and when."""
     return {name: value for name, value in variant.items() if name not in ("source", "checked")}
+
+
+def maker_of(entry: Mapping[str, object]) -> str:
+    """Return the first word of an entry's maker, which is the same for all its teams."""
+    return str(entry.get("organization")).partition(" ")[0]

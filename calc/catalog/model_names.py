@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from calc.catalog.carried import READ_LATE
-from calc.catalog.entries import lookup_names, said_otherwise
+from calc.catalog.entries import lookup_names, maker_of, said_otherwise
 
 WORD = re.compile(
     r"\d+x\d+(?:\.\d+)?[bm]?|(?:(?<![a-z])|(?<=\db))a\d+(?:\.\d+)?[bm]|e?\d+(?:\.\d+)?[bmt](?![b-z]|a(?!\d))|[a-z]+|\d+(?:\.\d+)?"
@@ -265,11 +265,6 @@ class ModelNames:
             return []
         named = {entry_id: str(entry.get("name")).casefold() for entry_id, entry in self.entries.items()}
         return [entry_id for entry_id in self.of_family(name) if named[entry_id].startswith(first[0])]
-
-
-def maker_of(entry: Mapping[str, object]) -> str:
-    """Return the first word of an entry's maker, which is the same for all its teams."""
-    return str(entry.get("organization")).partition(" ")[0]
 
 
 def released(entry: Mapping[str, object]) -> str:

@@ -5,16 +5,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from calc.catalog import Catalog
-from calc.catalog.choices import MARKETS
+from calc.catalog.choices import MARKETS, RENTS
 from calc.catalog.records import Accelerator, Price
 from calc.derivation import Step
 from calc.units import HOUR_S, KWH_J, show_number
 
 Report = dict[str, object]
 Range = Mapping[str, float]
-LOWEST = "lowest"  # where offers start: what the cheapest host asks for one, who may have no second
-# Of rents, the one that a reader would ask for first.
-KINDS = ("on-demand", "reserved", "median", "interruptible", LOWEST)
+LOWEST = RENTS[-1]
 DOLLARS = "USD"  # in which plans add up; a price in other money says so
 HALF_A_YEAR = 183  # days within which prices of several sellers are compared
 SOLD = "sold"  # of devices that shops have new
@@ -94,7 +92,7 @@ def rents(facts: Catalog, accelerator: Accelerator) -> list[Price]:
     known = [price for price in facts.prices("accelerators", accelerator.id) if price.per == "hour"]
     if not known:
         return []
-    kind = min((price.kind for price in known), key=lambda kind: KINDS.index(kind) if kind in KINDS else len(KINDS))
+    kind = min((price.kind for price in known), key=RENTS.index)
     newest: dict[tuple[str, str], Price] = {}
     for price in (price for price in known if price.kind == kind):  # newest first
         newest.setdefault((price.market, price.seller), price)

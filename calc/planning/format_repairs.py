@@ -10,7 +10,6 @@ from calc.memory.stored_weights import whole_model
 from calc.memory.weights import stage_weights_bytes
 from calc.planning.changes import LITTLE, QUALITY, Repair, Wanted
 from calc.planning.placed_repairs import change_to, in_place_of, of_experts, of_layers
-from calc.scenario.fields import HOST_ENGINE
 
 BARE_FORMATS = ("fp8", "awq")  # of weights, for the mathematics alone
 EIGHT_BITS = 8  # of a weight: with fewer, quality is lost that can be measured
@@ -55,7 +54,7 @@ def of_llama_cpp(wanted: Wanted) -> Iterator[Repair]:
     serving, demand = wanted.serving, wanted.demand
     if serving is None or wanted.layout.devices > 1 or wanted.accelerator.segment not in OWN_CARDS:
         return
-    engine = wanted.facts.engine(HOST_ENGINE)
+    engine = wanted.facts.engine("llama.cpp")
     if serving.engine.id == engine.id or isinstance(demand.weights, StoredWeights):
         return
     there = wanted._replace(serving=in_place_of(serving, engine))

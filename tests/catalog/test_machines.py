@@ -135,6 +135,7 @@ def test_the_small_catalogue_is_sound(data: Path) -> None:
         ("prices.toml", "price = 20", "price = -20", "price: -20 USD is not possible per hour"),
         ("prices.toml", "price = 20", "price = 200000", "price: 200000 USD is not possible per hour"),
         ("prices.toml", 'currency = "USD"', 'currency = "$"', "currency: must be three letters"),
+        ("prices.toml", 'kind = "on-demand"', 'kind = "launch"', "kind: 'launch' is not known"),
         ("prices.toml", 'per = "hour"', 'per = "day"', "per: 'day' is not known"),
         ("prices.toml", 'per = "kWh"', 'per = "hour"', "[power].per: electricity is sold by the kWh"),
         ("prices.toml", 'of = "machines"', 'of = "currencies"', "per: currencies are changed by the unit"),

@@ -221,8 +221,6 @@ def test_markets_are_asked_in_turn() -> None:
         (("interruptible", "reserved", "on-demand"), "on-demand"),
         (("median", "reserved"), "reserved"),
         (("interruptible", "median"), "median"),
-        (("spot", "interruptible"), "interruptible"),  # a kind that nobody listed comes last
-        (("spot",), "spot"),
     ],
 )
 def test_kinds_of_rent(kinds: tuple[str, ...], taken: str) -> None:

@@ -1,16 +1,11 @@
 """Prices: what their entries must look like, and checking them."""
 
 from calc.catalog.checking.check import Check, Rules, with_fields
-from calc.catalog.choices import MARKETS
+from calc.catalog.choices import MARKETS, RENTS
 from calc.catalog.entries import Entry, Tables
 
 PRICE_OF = ("accelerators", "machines", "models", "electricity", "currencies")
 PRICE_KINDS = (
-    "on-demand",
-    "interruptible",
-    "reserved",
-    "median",
-    "lowest",  # where the offers of a market place start
     "list",
     "launch",
     "street",
@@ -51,7 +46,7 @@ PRICE_RULES: Rules = {
 @with_fields(PRICE_RULES)
 def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     """Check one price: of what, how many, in which currency, for how long, seen on which day."""
-    check.choice(f"{where}.kind", entry["kind"], PRICE_KINDS)
+    check.choice(f"{where}.kind", entry["kind"], RENTS if entry["per"] == "hour" else PRICE_KINDS)
     check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
     if entry["of"] in ("accelerators", "machines", "models"):
