@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from calc.calculators.calculator import Calculator
+from calc.calculators.hosting import leaves
 from calc.calculators.inputs import Values
 from calc.calculators.line_link import beyond, form_values
 from calc.lines.settling import fewest, held, settled
@@ -110,4 +111,7 @@ def kept_busy(scenario: dict[str, Any]) -> tuple[dict[str, Any], dict[str, objec
 
 def answered(calculator: Calculator, values: Values, more: dict[str, Any]) -> Any:
     """Return the report of a form's inputs, with what of a line's scenario the form has no field for."""
-    return calculator.answer({**calculator.asked(values), **more})
+    asked = {**calculator.asked(values), **more}
+    if "host" in asked and more and "host" not in more and not leaves(asked):  # of such weights another engine is usual
+        del asked["host"]
+    return calculator.answer(asked)

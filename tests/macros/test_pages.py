@@ -71,7 +71,8 @@ def test_every_machine_stands_in_a_table_or_is_a_claim() -> None:
 
 def test_every_price_stands_in_a_table_with_its_day() -> None:
     """Newest first; one that is older than four months says so."""
-    shown = {of: price_table(of) for of in ("accelerators", "machines", "electricity")} | {"models": hosted_table()}
+    shown = {of: price_table(of) for of in ("accelerators", "machines", "electricity", "currencies")}
+    shown["models"] = hosted_table()
     for price in catalog().prices():
         assert f">{price.checked}</a>" in shown[price.of]
     assert "older than 120 days" in shown["machines"]
