@@ -6,8 +6,9 @@ from math import inf
 from calc.architecture.stages import Stage
 from calc.memory.budget import Demand, Layout
 from calc.memory.engines import run
+from calc.memory.runtime import Case
 from calc.planning.fit import fewest
-from calc.planning.layout import MOST_DEVICES, candidates, fullest, tensor_degrees
+from calc.planning.layout import MOST_DEVICES, candidates, fullest, fullest_stages, tensor_degrees
 from calc.planning.serving import Serving
 
 
@@ -26,17 +27,36 @@ def devices_needed(serving: Serving, demand: Demand, asked: Layout, *, fits: boo
     if asked.devices == 1 and not device.sold_in_multiples:
         most = min(most, 1)
     most = int(min(most, engine.most_devices))
-    if most < 1:
+    if most < 1 or not serving.fits_host(demand):
         return own
     least = max(1, fullest(demand, Layout())[1].held // max(device.capacity_bytes, 1))
     enough = cache(lambda tensor: least_stages(serving, demand, tensor))
+    beyond = set[tuple[int, object]]()  # tensor ranks, and layers of a stage between others that are too much for them
+
+    def fits_on(layout: Layout) -> bool:
+        """Return whether a layout serves; layers that were too much in fewer stages still are."""
+        every = fullest_stages(demand.architecture, layout.pipeline)
+        if not beyond.isdisjoint((layout.tensor, stage.content) for stage in every):
+            return False
+        full = serving.beyond(serving.full_cases(demand, layout))
+        if full is not None and not full.stage.is_first and not full.stage.is_last and is_too_much(serving, full):
+            beyond.add((layout.tensor, full.stage.content))
+        return full is None
 
     def fitting(count: int) -> Layout | None:
         ways = candidates(demand, count, engine)
         likely = (layout for layout in ways if layout.pipeline == 1 or layout.pipeline >= enough(layout.tensor))
-        return next((layout for layout in likely if serving.fits(demand, layout)), None)
+        return next((layout for layout in likely if fits_on(layout)), None)
 
     return fewest(least, most, fitting) or own
+
+
+def is_too_much(serving: Serving, case: Case) -> bool:
+    """Return whether a stage needs more than an engine's share of the device, which more ranks do not make larger."""
+    if case.overfull:
+        return True
+    runtime = serving.runtime(case)
+    return runtime.limit is not None and runtime.needed > runtime.limit
 
 
 def least_stages(serving: Serving, demand: Demand, tensor: int) -> float:
