@@ -92,7 +92,7 @@ def test_the_catalogue_has_the_ranges_and_counts_of_these_rows() -> None:
     assert ranges.RANGES.read_text(encoding="utf-8") == ranges.written_ranges()
     assert ranges.MEASURED.read_text(encoding="utf-8") == ranges.written_measured()
     assert ranges.MODELS.read_text(encoding="utf-8") == ranges.written_models()
-    assert (DATA / "measured.toml").stat().st_size < 48_000
+    assert (DATA / "measured.toml").stat().st_size < 52_000
 
 
 def test_buckets_add_up_to_all_rows() -> None:
