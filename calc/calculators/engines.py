@@ -11,7 +11,6 @@ from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine
 from calc.planning.bare_report import bare
-from calc.planning.measured import MEMORY, is_measured
 from calc.question import read_question
 from calc.scenario.fields import SHARING_ENGINES
 from calc.units import show_count
@@ -196,10 +195,8 @@ def engine_facts(report: Report) -> list[str]:
     low, high = memory["device_bytes_range"]
     items = []
     if low < high:
-        known = is_measured(catalog(), MEMORY, report["scenario"]["engine"])
-        held = "in four of five measurements" if known else "as its parts may err"
         where = "of the host" if hosting.alone(report) else "on the device"
-        items.append(f"Used {where}, {held}: <strong>{show_range(low, high)}</strong>")
+        items.append(f"Used {where}, in four of five measurements: <strong>{show_range(low, high)}</strong>")
     pool = "Cache that the engine sets aside" if sets_aside(report) else "Room for the cache"
     items.append(f"{pool}: <strong>{show_range(*memory['kv_pool_bytes_range'])}</strong>")
     items += hosting.facts(report)

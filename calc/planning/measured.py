@@ -75,11 +75,6 @@ def bucket(
     return "_".join((engine, HOST if on_host else device_of(accelerator), format_class, kind_of(architecture)))
 
 
-def is_measured(facts: Catalog, figure: str, engine: str) -> bool:
-    """Return whether any row of a figure is of an engine, whatever the device, format and model."""
-    return any(figure in entry for name, entry in facts.entries("measured").items() if name.startswith(f"{engine}_"))
-
-
 def measured(facts: Catalog, figure: str, name: str) -> Measured:
     """Return the measurements of a figure in a bucket; none where the catalogue has no such bucket."""
     found = facts.entries("measured").get(name, {}).get(figure, (0, 0))

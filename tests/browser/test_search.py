@@ -87,9 +87,9 @@ def test_what_people_type_leads_to_its_answer(watched: Watched, site: str, typed
 
 
 def test_the_index_is_light(site: str) -> None:
-    """Forms, workings and the inside of tables are not in it: less than 740 kB, where all text of pages is 2.5 MB."""
+    """Forms, workings and the inside of tables are not in it: less than 750 kB, where all text of pages is 2.5 MB."""
     with urllib.request.urlopen(f"{site}search/search_index.json") as answer:
-        assert len(answer.read()) < 740_000
+        assert len(answer.read()) < 750_000
 
 
 def test_the_page_of_accelerators_is_light(site: str) -> None:

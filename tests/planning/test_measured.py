@@ -93,9 +93,11 @@ def test_shapes_alone_are_not_measured() -> None:
 
 
 def test_training_counts_its_own_rows() -> None:
-    """Full training in BF16 on A100s has many runs behind it; of Gaudi 3 there is none."""
+    """Full training in BF16 on A100s has many runs behind it; of an Arc Pro B60 there is none."""
     run = {"workload": "training", "model": "llama-2-7b", "method": "full", "parallelism": {"data": 8}}
-    known, unknown = (estimate({**run, "accelerator": name})["measured"] for name in ("a100-sxm-80gb", "gaudi-3-128gb"))
+    known, unknown = (
+        estimate({**run, "accelerator": name})["measured"] for name in ("a100-sxm-80gb", "arc-pro-b60-24gb")
+    )
     assert isinstance(known, dict) and isinstance(unknown, dict)
     assert known["rows"] > 100 and known["sources"] >= 5
     assert unknown["rows"] == 0

@@ -320,14 +320,15 @@ def test_a_layout_that_starts_comes_first() -> None:
 def test_ranks_attend_to_sequences_of_their_own() -> None:
     """Eight tensor ranks repeat the latent cache of DeepSeek-V3: as data ranks they hold 224 texts of 8,192 tokens.
 
-    Nothing is lost, so it comes before fewer sequences; a model whose heads the ranks divide has no use for it.
+    Nothing is lost, but it is tight, so what surely fits comes before it; a model whose heads the ranks divide has no
+    use for it.
     """
     case = {"engine": "sglang", "accelerator": "h200-sxm-141gb", "context_tokens": 8192, "sequences": 224}
     case |= {"memory_fraction": 0.9}  # its own rule keeps more for replicas of attention than they save here
     latent: Any = estimate({**case, "model": "deepseek-v3", "parallelism": {"tensor": 8}})
-    first = latent["repairs"][0]
+    first = next(repair for repair in latent["repairs"] if repair["cost"] == "nothing")
     assert first["change"]["parallelism"] == {"tensor": 1, "pipeline": 1, "data": 8, "context": 1, "expert": 8}
-    assert first["cost"] == "nothing"
+    assert not first["sure"] and latent["repairs"][0]["sure"]
     after: Any = estimate({**case, "model": "deepseek-v3", "parallelism": first["change"]["parallelism"]})
     assert after["memory"]["fits"] and after["memory"]["headroom_bytes"] == first["headroom_bytes"]
     divided: Any = estimate({**case, "model": "qwen3-235b-a22b", "parallelism": {"tensor": 4}, "sequences": 20_000})
