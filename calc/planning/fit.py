@@ -105,7 +105,8 @@ def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, m
 
     Sizes are nearly straight lines, so each try stands where a line through both ends meets the capacity. An end that
     stays while the other moves twice counts half from then on, which bounds the tries where lines bend (Dowell and
-    Jarratt, 1971: the Illinois method). `each` is what sizes are known to grow by at least, which says where to begin.
+    Jarratt, 1971: the Illinois method). Where sizes are level, what lies behind is halved. `each` is what sizes are
+    known to grow by at least, which says where to begin.
 
     >>> most_that_fit(lambda count: 10 + 3 * count, 100, 1, 1000)
     30
@@ -119,14 +120,16 @@ def most_that_fit(size: Callable[[int], int], capacity_bytes: int, least: int, m
         slope = max((high_size - low_size) // (high - low), 1)
         low, low_size = high, high_size
         high = min(most, max(high * 2, high + (capacity_bytes - high_size) // slope + 1))
-    room, beyond, stayed = float(capacity_bytes - low_size), float(high_size - capacity_bytes), 0
+    room, beyond, stayed, level = float(capacity_bytes - low_size), float(high_size - capacity_bytes), 0, False
     while high - low > 1:
-        middle = min(max(low + int(room / (room + beyond) * (high - low)), low + 1), high - 1)
+        part = 0.5 if level else room / (room + beyond)
+        middle = min(max(low + int(part * (high - low)), low + 1), high - 1)
         if (middle_size := size(middle)) <= capacity_bytes:
+            level, low_size = middle_size == low_size, middle_size
             low, room = middle, float(capacity_bytes - middle_size)
             beyond, stayed = beyond / 2 if stayed > 0 else beyond, 1
         else:
-            high, beyond = middle, float(middle_size - capacity_bytes)
+            level, high, beyond = False, middle, float(middle_size - capacity_bytes)
             room, stayed = room / 2 if stayed < 0 else room, -1
     return low
 
