@@ -76,22 +76,25 @@ def served_bucket(served: Served) -> str:
     )
 
 
-def served_measured(served: Served, facts: Catalog, figure: str) -> Measured:
-    """Return the measurements of a figure behind what is served; none where a version is named that is older."""
-    version = served.serving.engine.version
-    if version and not is_as_old(served_since(served, facts), version):
-        return NOTHING
-    return measured(facts, figure, served_bucket(served))
+class Behind(NamedTuple):
+    """What was measured of what is served, and of its like."""
+
+    since: str  # the engine's version from which on something was measured; empty where nothing was
+    memory: Measured
+    speed: Measured
 
 
-def served_since(served: Served, facts: Catalog) -> str:
-    """Return the engine's version from which on what is like the scenario, and its family of models, were measured."""
-    family = engine_family(served.serving.engine.id, served.demand.architecture.family)
-    return measured_since(facts, served_bucket(served), family)
+def served_measured(served: Served, facts: Catalog) -> Behind:
+    """Return the measurements behind what is served; none where a version is named that is older than all of them."""
+    engine, name = served.serving.engine, served_bucket(served)
+    since = measured_since(facts, name, engine_family(engine.id, served.demand.architecture.family))
+    if engine.version and not is_as_old(since, engine.version):
+        return Behind(since, NOTHING, NOTHING)
+    return Behind(since, measured(facts, MEMORY, name), measured(facts, SPEED, name))
 
 
 def measured_of(served: Served, facts: Catalog, *, timed: bool) -> dict[str, object]:
     """Return the report's field on measurements, of speed too where it is timed: who measured anything had it start."""
-    memory, speed = (served_measured(served, facts, figure) for figure in (MEMORY, SPEED))
-    since = {"since": served_since(served, facts) or None, "started": bool(memory.rows or speed.rows)}
-    return {**measured_report(memory, speed if timed else None), **since}
+    since, memory, speed = served_measured(served, facts)
+    started = {"since": since or None, "started": bool(memory.rows or speed.rows)}
+    return {**measured_report(memory, speed if timed else None), **started}

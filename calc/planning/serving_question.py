@@ -88,7 +88,7 @@ def is_timed_on(engine: Engine, accelerator: Accelerator) -> bool:
 def speed_factors(served: Served) -> tuple[float, float]:
     """Return the factors either way within which four of five measurements lie: of decoding steps, and of prefill."""
     facts, engine = catalog(), served.serving.engine.id
-    sources = served_measured(served, facts, SPEED).sources
+    sources = served_measured(served, facts).speed.sources
     step, first = (
         range_factor(facts, SPEED, engine=engine, phase=phase, sources=sources) for phase in ("decode", "prefill")
     )
