@@ -131,7 +131,7 @@ def test_sglang_s_rule_of_its_share(visible: int, batched: int | None, layout: L
         ("0.4.3", 24 * GIB, Layout(tensor=4), 0.85),  # measurements R1225 and R1226, whose logs say so
         ("0.4.6", 80 * GIB, Layout(tensor=8), 0.81),
         ("0.4.3", 140 * GIB, Layout(tensor=8), 0.81),
-        ("0.4.5", 140 * GIB, Layout(tensor=8), 0.81),  # measurements C1I50 to C1I53 say so of 0.4.5
+        ("0.4.5", 140 * GIB, Layout(tensor=8), 0.81),  # measurements C1I16 and C1I17 say so of 0.4.5
         ("0.4.5.post3", 140 * GIB, Layout(tensor=8), 127 / 140),
         ("0.4.6", 140 * GIB, Layout(tensor=8), 127 / 140),
     ],

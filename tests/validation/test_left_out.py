@@ -1,6 +1,8 @@
 """What is predicted of sources that were left out: how well, how ranges hold, and that what is kept is current."""
 
 import math
+from collections import Counter, defaultdict
+from itertools import combinations
 from statistics import mean, median
 
 import pytest
@@ -180,3 +182,24 @@ def test_decoding_on_a_host_counts_each_source_once() -> None:
     others = [residual("d", 9.0), hosted[0]._replace(phase="prefill"), hosted[0]._replace(source="e", outside=None)]
     found = decoding_on_host([*hosted, *others])
     assert (found.middle, found.sources) == (pytest.approx(0.4), 3)
+
+
+def test_no_figure_stands_under_two_sources() -> None:
+    """What one copied from another is no second measurement, and would flatter both when either is left out."""
+    sources: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for table in ("inference_speed", "community_speed", "inference_memory", "training_speed", "training_memory"):
+        for row in read_rows(f"{table}.csv"):
+            figure, lengths = figure_of(row)
+            if len(figure.replace(".", "").strip("0")) < 3 or row.get("metric") == "weights_on_gpu":
+                continue  # round figures and weights are alike because the world is
+            model = (row.get("arch_key") or row["model"]).lower().rpartition("/")[2]
+            what = (model, row["n_gpus"], row.get("metric"), figure, *lengths)
+            sources[what].add(row.get("source_key") or row["source"])
+    shared = Counter(pair for named in sources.values() for pair in combinations(sorted(named), 2))
+    assert [pair for pair, figures in shared.items() if figures > 1] == []
+
+
+def figure_of(row: dict[str, str]) -> tuple[str, tuple[str | None, ...]]:
+    """Return what a row measured, as it is written, and the lengths that it is of."""
+    figure = row.get("value") or row.get("measured_value") or row.get("measured_GiB_per_gpu") or ""
+    return figure, (row.get("input_len"), row.get("output_len"), row.get("seq_len"))
