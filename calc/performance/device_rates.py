@@ -7,6 +7,8 @@ from calc.catalog.records import Accelerator, KernelFamily
 RATES = {"bf16": ("bf16", "fp16", "fp32"), "fp8": ("fp8", "bf16", "fp16", "fp32"), "tf32": ("tf32", "fp32")}
 RATES |= {"fp4": ("fp4", *RATES["fp8"]), "int8": ("int8", *RATES["bf16"]), "fp32": ("fp32",)}
 
+HALF_RATE = 2.5  # times what lanes do in FP32 that matrix units do in 16 bit, at most, at half the rate: twice as much
+
 
 def device_class(accelerator: Accelerator) -> str:
     """Return what families of devices differ by within an architecture: market and memory."""
@@ -24,10 +26,21 @@ def family_of(accelerator: Accelerator) -> KernelFamily:
         "kernel families", lambda: {cover: family for family in facts.kernel_families() for cover in family.covers}
     )
     architecture, group = accelerator.architecture, device_class(accelerator)
-    for cover in (f"{architecture}/{group}", f"{architecture}/*", f"{accelerator.vendor}/{group}"):
+    covers = f"{architecture}/{group}", f"{architecture}/*", f"{accelerator.vendor}/{group}"
+    for cover in (f"{architecture}/half rate", *covers) if is_half_rate(accelerator) else covers:
         if cover in families:
             return families[cover]
     return families[f"{accelerator.vendor}/*"]
+
+
+def is_half_rate(accelerator: Accelerator) -> bool:
+    """Return whether matrix units sum 16 bit in FP32 at half the rate of their die, as those of GeForce cards do.
+
+    They do no more than twice what the lanes do in FP32: cards for workstations do four times as much, those with HBM
+    eight and more. A few cards for servers are such, too: A10G, L20 and L40.
+    """
+    lanes = accelerator.quantity("fp32") or 0.0
+    return matrix_rate(accelerator, "bf16") < HALF_RATE * lanes
 
 
 def matrix_rate(accelerator: Accelerator, name: str, per_byte: float = 0.0) -> float:

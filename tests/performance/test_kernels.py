@@ -243,6 +243,9 @@ def test_a_law_is_of_architecture_and_class() -> None:
     assert family_of(facts.accelerator("h100-sxm-80gb")).id == "hopper"
     assert family_of(facts.accelerator("l40s-48gb")).id == "ada"
     assert family_of(facts.accelerator("rtx-4090")).id == "ada-consumer"
+    assert family_of(facts.accelerator("l40-48gb")).id == "ada-consumer"  # at half the rate of its die
+    assert family_of(facts.accelerator("a10g-24gb")).id == "ampere-consumer"
+    assert family_of(facts.accelerator("a10-24gb")).id == "ampere-professional"
     assert family_of(facts.accelerator("gb10")).id == "gb10"
     assert family_of(facts.accelerator("m1-max-64gb")).id == "apple"
     assert device_class(facts.accelerator("l40s-48gb")) == "professional"
