@@ -22,7 +22,7 @@ from calc.performance.fabric import (
     usual_link,
 )
 from calc.performance.messages import EXPERTS, SHARINGS, STAGES, Messages, arithmetic, messages
-from calc.performance.transfers import Transfer, transfer
+from calc.performance.transfers import Transfer, between_s, transfer
 from calc.scenario.model import read_model
 from calc.units import GB, MB, show_count, show_number
 
@@ -190,9 +190,10 @@ def waiting_step(way: Transfer) -> Step:
     """Return the step of what a message waits for, in microseconds."""
     waits = way.protocol.waits
     numbers = f"{waits['base'] * 1e6:g}"
-    for count, kind in ((way.steps, way.joined.kind), (way.steps_between, NETWORK)):
+    inside, between = waits.get(way.joined.kind, 0.0), between_s(way.joined, way.protocol)
+    for count, seconds in ((way.steps, inside), (way.steps_between, between)):
         if count:
-            numbers += f" + {count} × {waits[kind] * 1e6:g}"
+            numbers += f" + {count} × {seconds * 1e6:g}"
     name, formula = f"Waiting ({way.protocol.name})", r"t_0 + s \cdot t_{\text{step}}"
     return Step(name, formula, numbers, way.waiting * 1e6, unit="µs", source=way.protocol.source)
 

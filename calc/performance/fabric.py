@@ -34,6 +34,12 @@ class Joined(NamedTuple):
         return 2 * self.peak
 
     @property
+    def network_wait(self) -> float:
+        """Seconds that a step between machines waits beyond what a protocol has for it, where that was measured."""
+        found = self.network and self.network.step_wait
+        return float(found.value) if found else 0.0
+
+    @property
     def machines(self) -> int:
         """How many machines the group is spread over."""
         return -(-self.ranks // self.inside)

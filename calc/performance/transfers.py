@@ -83,7 +83,7 @@ def by_protocol(
         )
     sent = sent_bytes(operation, ranks=joined.ranks, message_bytes=message_bytes)
     inner, outer = step_counts(operation, joined, protocol.algorithm)
-    waiting = waits["base"] + inner * waits.get(joined.kind, 0.0) + outer * waits.get(NETWORK, 0.0)
+    waiting = waits["base"] + inner * waits.get(joined.kind, 0.0) + outer * between_s(joined, protocol)
     rate = protocol.share * (
         joined.switch_rate if protocol.algorithm == SWITCH else large_rate(operation, joined, copies)
     )
@@ -99,6 +99,11 @@ def by_protocol(
         rate=rate,
         seconds=waiting + sent / rate,
     )
+
+
+def between_s(joined: Joined, protocol: Protocol) -> float:
+    """Return the seconds that a step between machines waits."""
+    return protocol.waits.get(NETWORK, 0.0) + joined.network_wait
 
 
 def step_counts(operation: str, joined: Joined, algorithm: str) -> tuple[int, int]:

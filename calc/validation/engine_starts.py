@@ -108,7 +108,8 @@ OWN = {
     | {"matrix_factor_w4a16@consumer": 1.0, "matrix_factor_w4a16@Blackwell consumer": 1.0}
     | {"request_s": 0.012, "step_s": 2e-4, "step_s@0.11": 1e-3, "product_launches_fp8": 2.0}
     | {"sequence_s": 4e-6, "sequence_s@0.11": 2e-5, "sequence_s@0.5": 1.15e-4, "sequence_s@V0": 2.4e-5}
-    | {"launch_s_uncompiled": 5e-5, "launch_s_uncompiled@V0": 2e-5},
+    | {"launch_s_uncompiled": 5e-5, "launch_s_uncompiled@V0": 2e-5}
+    | {"attention_factor_triton": 1.5},
     "sglang": SUSTAINED
     | {"request_s": 0.02, "expert_launches": 1.5, "launch_s": 3.3e-5, "product_launches_quantized": 2.0}
     | {"attention_factor_triton": 1.5}

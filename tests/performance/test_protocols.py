@@ -12,7 +12,7 @@ from calc.performance.fabric import NETWORK, Joined
 from calc.performance.transfers import by_protocol, large_rate, step_counts
 
 LINK = next(iter(catalog().links()))
-WIRE: Any = SimpleNamespace(bytes_per_s_one_way=7.0)
+WIRE: Any = SimpleNamespace(bytes_per_s_one_way=7.0, step_wait=None)
 WAITS = {"base": 100.0, "nvlink": 2.0, NETWORK: 5.0}
 RING = Protocol("r", "Ring", "ring", 0.5, {}, WAITS, "s", "2026-01-01", "")
 TREE, SWITCH = RING._replace(algorithm="tree"), RING._replace(algorithm="switch")
@@ -79,6 +79,17 @@ def test_machines_of_one_device_need_no_link_inside() -> None:
     found = by_protocol(ALL_REDUCE, joined=alone, message_bytes=8.0, protocol=RING._replace(waits={**WAITS}))
     assert found is not None
     assert (found.steps, found.steps_between, found.seconds) == (0, 6, 100 + 30 + 12 / 3)
+
+
+def test_what_each_step_of_a_network_waits_more() -> None:
+    """Three seconds more in each of six steps between machines, and none in those within one."""
+    slow: Any = SimpleNamespace(bytes_per_s_one_way=7.0, step_wait=SimpleNamespace(value=3.0))
+    plain, waiting = (
+        by_protocol(ALL_REDUCE, joined=ACROSS._replace(network=wire), message_bytes=8.0, protocol=RING)
+        for wire in (WIRE, slow)
+    )
+    assert plain is not None and waiting is not None
+    assert waiting.seconds - plain.seconds == pytest.approx(6 * 3.0)
 
 
 def test_what_large_messages_reach() -> None:

@@ -93,6 +93,13 @@ def test_short_messages_wait() -> None:
     assert sent("rtx-pro-6000-server-96gb", 8, 256).seconds == pytest.approx(24.6e-6, rel=0.2)
 
 
+def test_short_messages_between_machines_by_way_of_the_host() -> None:
+    """Two DGX Spark add up 16 KiB in 31 us and 32 KiB in 38, four of them 48 KiB in 59 (NVIDIA's playbooks, b12x)."""
+    assert sent("gb10", 2, 2**14).seconds == pytest.approx(31e-6, rel=0.05)
+    assert sent("gb10", 2, 2**15).seconds == pytest.approx(38e-6, rel=0.15)
+    assert sent("gb10", 4, 48 * 2**10).seconds == pytest.approx(59e-6, rel=0.35)  # not used for what a step waits
+
+
 def test_a_bridge_of_two_rtx_3090_against_two_rtx_4090() -> None:
     """56.25 against 31.5 GB/s on paper, and more of the paper is reached."""
     bridged, cards = sent("rtx-3090", 2, GIB, link="nvlink-3-bridge"), sent("rtx-4090", 2, GIB)

@@ -103,6 +103,7 @@ LINK_FACTS: dict[str, FactRule] = {
     "reached_by_host_by_two": ("bytes_per_s", REACHED, 1e8, 1e14),
     "reached_in_switch": ("bytes_per_s", ("bus",), 1e8, 1e14),  # where the switch adds up an all-reduce
     "latency": ("seconds", ("measured", "published"), 1e-8, 1e-2),
+    "step_wait": ("seconds", ("measured",), 1e-7, 1e-3),  # of each step between machines, beyond the protocol's own
 }
 PROCESSOR_FACTS: dict[str, FactRule] = {
     "memory_channels": ("count", ("64-bit",), 0.25, 64),
@@ -177,6 +178,7 @@ LINK_RULES: Rules = {
     "reached_by_host_by_two?": (dict,),
     "reached_in_switch?": (dict,),
     "latency?": (dict,),
+    "step_wait?": (dict,),
     "accelerators?": (list,),
     "source": (str,),
     "checked": (str,),

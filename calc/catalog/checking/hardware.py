@@ -182,7 +182,7 @@ def check_link(check: Check, where: str, entry: Entry, tables: Tables) -> None:
         check.problem(
             f"{where}.both_ways", f"is {both / one:.2f} times one_way; a link carries as much in each direction"
         )
-    for field in LINK_FACTS.keys() - {"one_way", "both_ways", "reached_in_switch", "latency"}:
+    for field in LINK_FACTS.keys() - {"one_way", "both_ways", "reached_in_switch", "latency", "step_wait"}:
         if rate_of(entry.get(field)) > rate_of(entry["one_way"]) > 0:
             check.problem(f"{where}.{field}", "is more than the link carries one way")
     for device in entry.get("accelerators", []):  # type: ignore[attr-defined]

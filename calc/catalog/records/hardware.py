@@ -122,6 +122,7 @@ class Link(NamedTuple):
     reached_by_host_by_two: Fact | None
     reached_in_switch: Fact | None  # by large all-reduces that the switch adds up
     latency: Fact | None
+    step_wait: Fact | None  # of a network whose adapters do not reach the devices' memory
     accelerators: tuple[str, ...]  # ids of those that have it
     source: str
     checked: str
