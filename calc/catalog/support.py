@@ -6,8 +6,8 @@ from calc.catalog.entries import Entry
 from calc.catalog.records import version_numbers
 
 DEVICE, FORMAT, FAMILY, CACHE, PRECISION = "device", "format", "family", "cache", "precision"
-DIVISION, METHOD, HEADS = "division", "method", "heads"
-ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION, METHOD, HEADS)
+DIVISION, METHOD, HEADS, TILES = "division", "method", "heads", "tiles"
+ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION, METHOD, HEADS, TILES)
 METHODS = ("full", "lora", "qlora")  # of training, the least last
 DIVIDED = ("tensor", "expert")  # degrees of parallelism that not every engine has, as facts on divisions name them
 TRAINED_APART = ("tensor", "pipeline", "context", "expert")  # those that not every framework of training has

@@ -1,6 +1,7 @@
 """Weights in blocks or groups that tensor parallelism would cut: engines start only where pieces are whole ones."""
 
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
@@ -20,6 +21,8 @@ CUT = (
 
 DENSE = ("attention", "mlp", "shared_expert")
 IN_GROUPS = ("awq", "gptq-int4", "gptq-int8", "int4-group")
+SIDE_BY_SIDE = ("mlp", "expert", "shared_expert")  # whose matrices with one input are multiplied as one
+TILE = 64  # outputs that Marlin's kernels multiply at a time
 
 
 class Cut(NamedTuple):
@@ -92,4 +95,26 @@ def cut_groups(architecture: Architecture, weights: Weights, tensor_ranks: int) 
             piece = architecture.filled_width * piece // side
         if piece % number_format.group:
             return Cut(tensor.block, side, piece, number_format.group, instead="a file whose maker filled them up")
+    return None
+
+
+@lru_cache(maxsize=512)  # each layout of a search asks for the same few
+def cut_tiles(
+    architecture: Architecture, weights: Weights, tensor_ranks: int, expert_ranks: int, formats: tuple[str, ...]
+) -> Cut | None:
+    """Return the first outputs in one of the formats that ranks would have other than whole tiles of, None without any.
+
+    Source: vLLM, csrc/quantization/marlin/gptq_marlin_repack.cu (tile_n_size).
+    """
+    if tensor_ranks == 1 or isinstance(weights, StoredWeights):
+        return None
+    for block, tensors in groupby(stored_tensors(whole_model(architecture), weights), lambda item: item[0].block):
+        rows = [
+            (tensor.shape[0], local_share(tensor, tensor_ranks, expert_ranks)[1][0])
+            for tensor, _, number_format in tensors
+            if number_format.id in formats and tensor.split == SPLIT_OUT and len(tensor.shape) > 1
+        ]
+        if block in SIDE_BY_SIDE and (piece := sum(local for _, local in rows)) % TILE:
+            instead = "expert parallelism" if block == "expert" else ""
+            return Cut(block, sum(whole for whole, _ in rows), piece, TILE, instead=instead)
     return None
