@@ -19,7 +19,9 @@ CUT = (
     "vision_expert",
 )  # engines leave small matrices of recurrent layers whole
 
-DENSE = ("attention", "mlp", "shared_expert")
+Blocks = tuple[str, ...]
+DENSE: Blocks = ("attention", "mlp", "shared_expert")
+EXPERTS: Blocks = ("expert",)
 IN_GROUPS = ("awq", "gptq-int4", "gptq-int8", "int4-group")
 SIDE_BY_SIDE = ("mlp", "expert", "shared_expert")  # whose matrices with one input are multiplied as one
 TILE = 64  # outputs that Marlin's kernels multiply at a time
@@ -77,24 +79,27 @@ def whole_groups(architecture: Architecture, tensor_ranks: int) -> bool:
 
 
 @lru_cache(maxsize=512)  # each layout of a search asks for the same few
-def cut_groups(architecture: Architecture, weights: Weights, tensor_ranks: int) -> Cut | None:
+def cut_groups(
+    architecture: Architecture, weights: Weights, tensor_ranks: int, expert_ranks: int = 1, blocks: Blocks = DENSE
+) -> Cut | None:
     """Return the first matrix whose groups along its inputs a split would cut, None where all pieces are whole groups.
 
     Of formats of 4 and 8 bits that AWQ and GPTQ write, whose kernels read whole groups. Experts are let be: their
-    kernels take smaller groups. Where a maker filled inner widths up before, as Qwen did for Qwen2.5 72B, its files are
-    meant. Source: vLLM, model_executor/layers/quantization/utils/marlin_utils.py (verify_marlin_supports_shape) and
-    awq.py.
+    kernels take smaller groups, but in some versions. Where a maker filled inner widths up before, as Qwen did for
+    Qwen2.5 72B, its files are meant. Source: vLLM, model_executor/layers/quantization/utils/marlin_utils.py
+    (verify_marlin_supports_shape) and awq.py.
     """
     if tensor_ranks == 1 or isinstance(weights, StoredWeights):
         return None
     for tensor, _, number_format in stored_tensors(whole_model(architecture), weights):
-        if number_format.id not in IN_GROUPS or tensor.block not in DENSE or tensor.split != SPLIT_IN:
+        if number_format.id not in IN_GROUPS or tensor.block not in blocks or tensor.split != SPLIT_IN:
             continue
-        side, piece = tensor.shape[1], local_share(tensor, tensor_ranks)[1][1]
+        side, piece = tensor.shape[1], local_share(tensor, tensor_ranks, expert_ranks)[1][1]
         if tensor.block == "mlp" and architecture.filled_width > side:
             piece = architecture.filled_width * piece // side
         if piece % number_format.group:
-            return Cut(tensor.block, side, piece, number_format.group, instead="a file whose maker filled them up")
+            instead = "a file whose maker filled them up" if tensor.block in DENSE else "expert parallelism"
+            return Cut(tensor.block, side, piece, number_format.group, instead=instead)
     return None
 
 

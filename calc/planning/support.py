@@ -19,6 +19,7 @@ from calc.catalog.support import (
     FORMAT,
     GGUF,
     GGUF_WRITER,
+    GROUPS,
     HEADS,
     MAYBE,
     METHOD,
@@ -41,11 +42,11 @@ from calc.catalog.support import (
 )
 from calc.derivation import WRONG, Warn
 from calc.memory.budget import Layout
-from calc.planning.blocks import cut_blocks, cut_groups, cut_tiles
+from calc.planning.blocks import EXPERTS, cut_blocks, cut_groups, cut_tiles
 
 ONE_DEVICE = Layout()
 HALF_BITS, BYTE_BITS = 16, 8  # of the narrowest weights that are not packed
-GROUPS = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were refused
+REFUSED = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were
 
 
 class Runs(NamedTuple):
@@ -153,9 +154,10 @@ def what_runs(
         message = f"{devices} devices are more than the {engine.most_devices:g} that {engine.name} divides a model over"
         return refused(known, (message, engine.coefficient("most_devices").source))
     if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
-        return refused(known, (cut.message(layout.tensor), GROUPS))
-    for fact in told_of(facts, engine, TILES):
-        cut = cut_tiles(architecture, weights, layout.tensor, layout.expert, fact.names)
+        return refused(known, (cut.message(layout.tensor), REFUSED))
+    for fact in [*told_of(facts, engine, TILES), *told_of(facts, engine, GROUPS)]:
+        asked = (architecture, weights, layout.tensor, layout.expert)
+        cut = cut_tiles(*asked, fact.names) if fact.about == TILES else cut_groups(*asked, EXPERTS)
         if cut and place and closest([fact], place):
             return refused(known, (f"{fact.because}: {cut.message(layout.tensor)}", fact.source))
     return known
