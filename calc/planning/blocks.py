@@ -1,6 +1,7 @@
 """Weights in blocks or groups that tensor parallelism would cut: engines start only where pieces are whole ones."""
 
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from calc.architecture.layers import Architecture
@@ -18,8 +19,12 @@ CUT = (
     "vision_expert",
 )  # engines leave small matrices of recurrent layers whole
 
-DENSE = ("attention", "mlp", "shared_expert")
+Blocks = tuple[str, ...]
+DENSE: Blocks = ("attention", "mlp", "shared_expert")
+EXPERTS: Blocks = ("expert",)
 IN_GROUPS = ("awq", "gptq-int4", "gptq-int8", "int4-group")
+SIDE_BY_SIDE = ("mlp", "expert", "shared_expert")  # whose matrices with one input are multiplied as one
+TILE = 64  # outputs that Marlin's kernels multiply at a time
 
 
 class Cut(NamedTuple):
@@ -74,22 +79,47 @@ def whole_groups(architecture: Architecture, tensor_ranks: int) -> bool:
 
 
 @lru_cache(maxsize=512)  # each layout of a search asks for the same few
-def cut_groups(architecture: Architecture, weights: Weights, tensor_ranks: int) -> Cut | None:
+def cut_groups(
+    architecture: Architecture, weights: Weights, tensor_ranks: int, expert_ranks: int = 1, blocks: Blocks = DENSE
+) -> Cut | None:
     """Return the first matrix whose groups along its inputs a split would cut, None where all pieces are whole groups.
 
     Of formats of 4 and 8 bits that AWQ and GPTQ write, whose kernels read whole groups. Experts are let be: their
-    kernels take smaller groups. Where a maker filled inner widths up before, as Qwen did for Qwen2.5 72B, its files are
-    meant. Source: vLLM, model_executor/layers/quantization/utils/marlin_utils.py (verify_marlin_supports_shape) and
-    awq.py.
+    kernels take smaller groups, but in some versions. Where a maker filled inner widths up before, as Qwen did for
+    Qwen2.5 72B, its files are meant. Source: vLLM, model_executor/layers/quantization/utils/marlin_utils.py
+    (verify_marlin_supports_shape) and awq.py.
     """
     if tensor_ranks == 1 or isinstance(weights, StoredWeights):
         return None
     for tensor, _, number_format in stored_tensors(whole_model(architecture), weights):
-        if number_format.id not in IN_GROUPS or tensor.block not in DENSE or tensor.split != SPLIT_IN:
+        if number_format.id not in IN_GROUPS or tensor.block not in blocks or tensor.split != SPLIT_IN:
             continue
-        side, piece = tensor.shape[1], local_share(tensor, tensor_ranks)[1][1]
+        side, piece = tensor.shape[1], local_share(tensor, tensor_ranks, expert_ranks)[1][1]
         if tensor.block == "mlp" and architecture.filled_width > side:
             piece = architecture.filled_width * piece // side
         if piece % number_format.group:
-            return Cut(tensor.block, side, piece, number_format.group, instead="a file whose maker filled them up")
+            instead = "a file whose maker filled them up" if tensor.block in DENSE else "expert parallelism"
+            return Cut(tensor.block, side, piece, number_format.group, instead=instead)
+    return None
+
+
+@lru_cache(maxsize=512)  # each layout of a search asks for the same few
+def cut_tiles(
+    architecture: Architecture, weights: Weights, tensor_ranks: int, expert_ranks: int, formats: tuple[str, ...]
+) -> Cut | None:
+    """Return the first outputs in one of the formats that ranks would have other than whole tiles of, None without any.
+
+    Source: vLLM, csrc/quantization/marlin/gptq_marlin_repack.cu (tile_n_size).
+    """
+    if tensor_ranks == 1 or isinstance(weights, StoredWeights):
+        return None
+    for block, tensors in groupby(stored_tensors(whole_model(architecture), weights), lambda item: item[0].block):
+        rows = [
+            (tensor.shape[0], local_share(tensor, tensor_ranks, expert_ranks)[1][0])
+            for tensor, _, number_format in tensors
+            if number_format.id in formats and tensor.split == SPLIT_OUT and len(tensor.shape) > 1
+        ]
+        if block in SIDE_BY_SIDE and (piece := sum(local for _, local in rows)) % TILE:
+            instead = "expert parallelism" if block == "expert" else ""
+            return Cut(block, sum(whole for whole, _ in rows), piece, TILE, instead=instead)
     return None

@@ -19,6 +19,7 @@ from calc.catalog.support import (
     FORMAT,
     GGUF,
     GGUF_WRITER,
+    GROUPS,
     HEADS,
     MAYBE,
     METHOD,
@@ -32,6 +33,7 @@ from calc.catalog.support import (
     STAGED_TENSORS,
     STAGES,
     STATES_ALONE,
+    TILES,
     TRAINED_APART,
     TRAINING,
     UNSHARDED,
@@ -40,11 +42,11 @@ from calc.catalog.support import (
 )
 from calc.derivation import WRONG, Warn
 from calc.memory.budget import Layout
-from calc.planning.blocks import cut_blocks, cut_groups
+from calc.planning.blocks import EXPERTS, cut_blocks, cut_groups, cut_tiles
 
 ONE_DEVICE = Layout()
 HALF_BITS, BYTE_BITS = 16, 8  # of the narrowest weights that are not packed
-GROUPS = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were refused
+REFUSED = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were
 
 
 class Runs(NamedTuple):
@@ -128,7 +130,7 @@ def what_runs(
     """Return whether an engine runs a family in a number format, with caches in others; not known without an engine."""
     if engine is None:
         return Runs(None, ())
-    divided = [name for name in DIVIDED if getattr(layout, name) > 1]
+    place, divided = place_of(device), [name for name in DIVIDED if getattr(layout, name) > 1]
     if layout.pipeline > 1:
         divided += [STAGES, STAGED_TENSORS] if layout.tensor > 1 else [STAGES]
     if layout.tensor > 1 and any(facts.number_format(name).bits < HALF_BITS for name in caches):
@@ -137,7 +139,7 @@ def what_runs(
         facts=facts,
         engine=engine.id,
         version=engine.version,
-        place=place_of(device),
+        place=place,
         formats=tuple(format_names(weights)),
         families=families_of(architecture),
         caches=caches,
@@ -152,8 +154,18 @@ def what_runs(
         message = f"{devices} devices are more than the {engine.most_devices:g} that {engine.name} divides a model over"
         return refused(known, (message, engine.coefficient("most_devices").source))
     if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
-        return refused(known, (cut.message(layout.tensor), GROUPS))
+        return refused(known, (cut.message(layout.tensor), REFUSED))
+    for fact in [*told_of(facts, engine, TILES), *told_of(facts, engine, GROUPS)]:
+        asked = (architecture, weights, layout.tensor, layout.expert)
+        cut = cut_tiles(*asked, fact.names) if fact.about == TILES else cut_groups(*asked, EXPERTS)
+        if cut and place and closest([fact], place):
+            return refused(known, (f"{fact.because}: {cut.message(layout.tensor)}", fact.source))
     return known
+
+
+def told_of(facts: Catalog, engine: Engine, about: str) -> list[Support]:
+    """Return the facts about one thing that hold in an engine's version."""
+    return [fact for fact in facts.support(engine.id) if fact.about == about and fact.holds_in(engine.version)]
 
 
 def lacking_heads(facts: Catalog, engine: Engine, architecture: Architecture) -> tuple[str, str] | None:
@@ -162,8 +174,8 @@ def lacking_heads(facts: Catalog, engine: Engine, architecture: Architecture) ->
     Facts on heads name all sizes for which a version has kernels.
     """
     sizes = {str(cache.key_dim) for kind in architecture.kinds for cache in kind.caches}
-    for fact in facts.support(engine.id):
-        if fact.about == HEADS and fact.holds_in(engine.version) and (lacking := sizes.difference(fact.names)):
+    for fact in told_of(facts, engine, HEADS):
+        if lacking := sizes.difference(fact.names):
             return f"{fact.because}, and the model's have {' and '.join(sorted(lacking))}", fact.source
     return None
 

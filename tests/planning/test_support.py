@@ -213,6 +213,25 @@ def test_ranks_that_cut_blocks() -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "weights", "accelerator", "ranks", "version", "piece"),
+    [
+        ("zai-org/GLM-4.5-Air-FP8", "published", "RTX 3090", 8, "0.11", "2,736"),  # as zai-org/GLM-4.5, issue 94
+        ("zai-org/GLM-4.5V-FP8", "published", "A100 80GB", 4, "0.11", "5,472"),  # as zai-org/GLM-V, issue 178
+        ("qwen2.5-72b", "fp8", "A100 80GB", 4, "0.11", ""),
+        ("Qwen/Qwen3-235B-A22B-GPTQ-Int4", "published", "A100 80GB", 8, "0.9.1", "192"),  # as vLLM's issue 17604
+        ("Qwen/Qwen3-235B-A22B-GPTQ-Int4", "published", "A100 80GB", 4, "0.9.1", ""),
+        ("zai-org/GLM-4.5-Air-FP8", "published", "H100", 8, "0.11", ""),  # which multiplies FP8 itself
+        ("zai-org/GLM-4.5-Air-FP8", "published", "RTX 3090", 8, "", ""),
+    ],
+)
+def test_tiles_that_ranks_cut(model: str, weights: str, accelerator: str, ranks: int, version: str, piece: str) -> None:
+    """Older versions stop at less than whole tiles of a rank's outputs, and whole groups of its experts' inputs."""
+    fields = {"accelerators": ranks, "parallelism": {"tensor": ranks}, "weights": weights}
+    report = asked(model, "vllm", accelerator, **fields, **({"engine_version": version} if version else {}))
+    assert (report["runs"] is False) == bool(piece) and piece in str(report["runs_because"])
+
+
+@pytest.mark.parametrize(
     ("model", "devices", "parallelism", "said"),
     [
         ("qwen3-30b-a3b", 8, {"tensor": 8, "expert": 8}, "it has no expert parallelism"),

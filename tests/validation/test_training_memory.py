@@ -53,7 +53,7 @@ def test_ranges_hold_what_they_promise(scores: list[Score]) -> None:
     few = [name for name, group in by(scores, "source").items() if (line(name, group).covered or 0) < 0.7]
     # Half of Axolotl's rows are mixtures in 4 bits and figures of other releases; of DLRover's adapters
     # the residuals tell; of AMD's blogs and TRL's notebooks batches differ in length; the others are two to five rows.
-    told = ["axolotl", "dlrover", "llama_recipes_41", "llamafactory_wiki_unsloth", "torchao_pretraining"]
+    told = ["axolotl", "dlrover", "llamafactory_wiki_unsloth", "torchao_pretraining"]
     of_other_texts = ["rocm_blogs", "trl_long_context", "trl_notebooks"]
     assert few == sorted([*told, *of_other_texts, "colossalai_4719", "megatron_deepspeed", "sumanthrh"])
 
