@@ -207,6 +207,12 @@ class Architecture(NamedTuple):
         return any(kind.states for kind in self.kinds)
 
     @property
+    def forgets(self) -> bool:
+        """Whether what it keeps of a sequence cannot be cut off at any token: states, or windows."""
+        caches = [cache for kind in self.kinds for cache in kind.caches]
+        return self.keeps_states or any(cache.window_tokens is not None for cache in caches)
+
+    @property
     def experts(self) -> int:
         """Number of experts in a layer; 0 for a model without."""
         return max(

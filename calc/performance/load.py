@@ -78,7 +78,7 @@ class Reading(NamedTuple):
     met: float  # passes with the prompts of any data rank, for each with a rank's own
     replicas: int  # that read in such a pass, as a mean
     time: PassTime  # of what carries them
-    stage_s: float  # that they add at each stage
+    stage_s: float  # that they add until the next may follow: at each stage, as far as stages overlap
 
 
 class State(NamedTuple):
@@ -223,8 +223,29 @@ def reading_of(
         met=met,
         replicas=replicas,
         time=carrying,
-        stage_s=added / passes.layout.pipeline,
+        stage_s=added * stage_share(passes.layout.pipeline, passes.schedule.values["overlaps_prefill"]),
     )
+
+
+def stage_share(stages: int, overlaps: float) -> float:
+    """Return the share of a pass through all stages after which the next may follow, where overlaps are reached so far.
+
+    >>> stage_share(4, 1.0), stage_share(4, 0.5)
+    (0.25, 0.625)
+    """
+    return 1.0 - overlaps * (1.0 - 1.0 / stages)
+
+
+def read_apart(passes: Passes, load: Load, service_s: float, known: Known | None) -> float:
+    """Return the seconds in which a prompt is read whose last tokens llama-server reads by themselves.
+
+    Before them it keeps a copy of what cannot be cut off at any token: states, and caches of windows.
+    """
+    tail, prompt = int(passes.schedule.values.get("tail_tokens", 0.0)), load.prompt_tokens
+    if not tail or prompt <= tail or not passes.demand.architecture.forgets:
+        return service_s
+    last = passes.prompt(sequences=1.0, tokens=tail, before=load.cached_tokens + prompt - tail)
+    return service_s * (1.0 - tail / prompt) + known_time(passes, known, last).total
 
 
 def tokens_from(ranks: int, replicas: int, *, beside: int, tokens: float) -> int:
@@ -277,7 +298,7 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
         met = (each + (theirs if passes.draft else min(theirs, 1.0)) * (1.0 - beside)) * load.meets
     front = decoding * passes.expected * load.stream_s + arrivals * load.between_s  # of the front end, for a step
     between = max(alone_s + met * extra, front)
-    service = chunks * (alone_s + extra if load.mixes else extra)
+    service = read_apart(passes, load, chunks * (alone_s + extra if load.mixes else extra), known)
     queueing = min(busy / (2.0 * (1.0 - busy)), load.others / 2.0) * service
     wave = 0.0
     if load.closed and not load.mixes:

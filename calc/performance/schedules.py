@@ -17,8 +17,9 @@ from calc.performance.device_rates import matrix_rate
 from calc.performance.power import unlimited
 
 QUANTIZED = "quantized"
-UNORDERED = "unordered"  # kernels of llama.cpp's formats that no back end orders anew when it loads a model
-UNORDERED_FORMATS = "iq", "mxfp4", "q2-k", "q3-k"
+# Kernels of llama.cpp's formats whose weights are places in a table, and of those that no back end orders anew when it
+# loads a model.
+FAMILIES = {"tables": ("iq",), "unordered": ("iq", "mxfp4", "q2-k", "q3-k")}
 TRITON = "triton"
 STEPWISE = "stepwise"
 UNPACKING = "unpack_rows", "unpack_cycles"
@@ -81,7 +82,7 @@ class Schedule(NamedTuple):
         if known is None:
             own = (self.weights.id,) if kernel == kernel_of(self.weights) else ()
             plain = kernel in PLAIN_KERNELS
-            stored = (UNORDERED,) if kernel.startswith(UNORDERED_FORMATS) else ()
+            stored = (family for family, begun in FAMILIES.items() if kernel.startswith(begun))
             kinds = (*own, "") if plain else (*own, kernel, *stored, QUANTIZED, "")
             known = self.found[kernel] = Factors(
                 self.of("weights_factor", kinds),

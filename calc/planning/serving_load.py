@@ -4,7 +4,7 @@ from math import ceil, sqrt
 from typing import NamedTuple
 
 from calc.derivation import Step
-from calc.performance.load import DEVIATES, LENGTH_SPREAD, TOGETHER, Load, State, steady_state
+from calc.performance.load import DEVIATES, LENGTH_SPREAD, TOGETHER, Load, State, stage_share, steady_state
 from calc.performance.passes import Passes
 from calc.performance.rank_prompts import held_prompts
 from calc.performance.schedules import Schedule
@@ -160,6 +160,7 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
     """
     engine, rate = served.serving.engine, found.requests_per_s
     plain, carrying = show_number(found.decoding.total, 4), show_number(found.prompting.total, 4)
+    share = stage_share(served.layout.pipeline, engine.values["overlaps_prefill"])
     name = "step that takes prompts along" if load.mixes else "pass over prompts"
     longer = f"max({carrying} − {plain}, 0)" if load.mixes else carrying
     steps = [
@@ -167,8 +168,8 @@ def load_steps(served: Served, found: State, load: Load, *, busy: int, expected:
         *pass_steps(name, found.prompting, engine),
         step_of(
             "Seconds more for prompts",
-            r"n_{\text{waits}} \cdot \frac{t_{\text{prompts}} - t}{n_{\text{stages}}}",
-            f"{show_number(found.waits, 4)} × {longer} / {served.layout.pipeline}",
+            r"n_{\text{waits}} \cdot (t_{\text{prompts}} - t) \cdot s_{\text{stage}}",
+            f"{show_number(found.waits, 4)} × {longer} × {show_number(share, 4)}",
             found.extra_s,
         ),
         token_step(found, load, expected),

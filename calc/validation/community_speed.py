@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from calc import ScenarioError, estimate
+from calc.catalog import catalog
 from calc.validation.inference import (
     MEASURED_ON,
     accelerator_of,
@@ -81,11 +82,8 @@ def scenario_of(row: Row) -> dict[str, Any]:
 
 
 def is_served(row: Row) -> bool:
-    """Return whether a row is of a server's requests, not of an engine alone.
-
-    What servers print of prompts is the time of reading them alone, as that of an engine is.
-    """
-    if row["metric"] == "prefill_tok_s" or ENGINES[row["engine"]] != "llama.cpp":
+    """Return whether a row is of a server's requests, not of an engine alone."""
+    if ENGINES[row["engine"]] != "llama.cpp":
         return False
     said = f"{row['engine']} {row['engine_version']} {row['notes']}"
     return bool(SERVED.search(said)) and not BARE.search(said)
@@ -144,10 +142,14 @@ def offload_of(row: Row) -> dict[str, Any]:
 def compared(row: Row) -> tuple[str, float]:
     """Return the figure that a row is compared to, and what the row measured in its unit.
 
-    The rate at which a server says that a request was written is that of its tokens, without the time to the first.
+    The rate at which a server says that a request was read is that of its prompt from when it began to read until the
+    first token, and that at which it was written is that of the tokens after it.
     """
-    if row["metric"] == "decode_tok_s" and is_served(row):
-        return "time_per_output_token_s", 1.0 / float(row["value"])
+    if is_served(row) and row["metric"] in ("decode_tok_s", "prefill_tok_s"):
+        if row["metric"] == "decode_tok_s":
+            return "time_per_output_token_s", 1.0 / float(row["value"])
+        before = catalog().engine(ENGINES[row["engine"]]).coefficient("request_s").value
+        return "time_to_first_token_s", before + max(number(row, "input_len"), 1) / float(row["value"])
     return compared_alone(row)
 
 

@@ -82,6 +82,8 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # that attend, at a sixteenth of Intel's matrix units' rate, and packed weights that are not ordered anew when a model
 # is loaded come at a quarter of the bandwidth that others do; under Vulkan products take twice to three times, and
 # four times that on Arc A, where threads multiply.
+# RDNA 2's threads have dot products of integers at twice the rate of FP16; where formats or builds under Vulkan lack
+# them, they take weights apart for sums in FP16, in its first builds slower still.
 # Of rocBLAS on CDNA 3 a comment in llama.cpp's source says that it performs very poorly: as threads multiply.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
@@ -94,6 +96,9 @@ OWN = {
     | {"attention_factor@Volta@2025-08": 4.0}
     | {"matrix_factor_quantized@Vega 20": 1.5, "matrix_factor_bf16@AMD vulkan": 3.0}
     | {"matrix_factor_bf16@Volta": 8.0, "matrix_factor_bf16@Vega 20": 2.0}
+    | {"matrix_factor_quantized@RDNA 2": 0.75, "matrix_factor_quantized@RDNA 2 vulkan": 0.75}
+    | {"matrix_factor_tables@RDNA 2 vulkan": 1.5}
+    | {f"matrix_factor_quantized@RDNA 2 vulkan@{era}": times for era, times in (("2024", 1.5), ("2023", 2.0))}
     | {"attention_factor@Intel": 16.0, "matrix_factor@Intel": 2.0}
     | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0}
     | {"weights_factor_unordered@Intel": 4.0, "weights_factor_unordered@Intel vulkan": 2.0}

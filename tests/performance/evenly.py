@@ -18,7 +18,7 @@ class Evenly:
         self.demand, self.layout, self.seconds = demand, Layout(**layout), seconds
         self.expected = expected  # tokens that a step writes of each sequence
         self.queries, self.draft = 1, None  # new tokens of each
-        self.schedule = SimpleNamespace(values={"overlaps_decode": overlaps})
+        self.schedule = SimpleNamespace(values={"overlaps_decode": overlaps, "overlaps_prefill": 1.0})
         self.asked: list[tuple[Segment, ...]] = []
 
     def step(self, *, sequences: float, context: int) -> Segment:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import ScenarioError, estimate
+from calc.catalog import catalog
 from calc.performance.load import LENGTH_SPREAD, Load, State, apart_of, held, state, steady_state
 from tests.performance.test_speed import passes
 
@@ -51,6 +52,33 @@ def test_one_request_decodes_as_one_sequence() -> None:
     assert one["time_per_output_token_s"]["typical"] == pytest.approx(
         batch["time_per_output_token_s"]["typical"], rel=0.1
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "build", "longer"),
+    [
+        ("qwen3.5-9b", "b9600", True),
+        ("gemma-3-12b", "b9600", True),
+        ("qwen3.5-9b", "b8200", True),
+        ("llama-3.1-8b", "b9600", False),
+        ("gemma-3-12b", "b5000", False),
+    ],
+)
+def test_a_server_reads_apart_what_follows_a_copy(model: str, build: str, longer: bool) -> None:
+    """llama-server reads a prompt's last tokens by themselves, where it keeps a copy of states or windows before."""
+    asked = {"model": model, "engine": "llama.cpp", "engine_version": build, "weights": "q4_k_m", "prompt_tokens": 512}
+    alone, served = (speed(**asked, accelerator="rtx-4090", **{one: 1}) for one in ("sequences", "concurrency"))
+    first_s, last_s = (found["time_to_first_token_s"]["typical"] for found in (alone, served))
+    beside_s = catalog().engine("llama.cpp").coefficient("request_s").value
+    assert (last_s - first_s - beside_s > 0.8 * alone["time_per_output_token_s"]["typical"]) is longer
+
+
+def test_stages_that_overlap_in_part_read_a_prompt_later() -> None:
+    """A prompt of several passes takes two of a person's cards as long through a server as through the engine alone."""
+    asked = {"model": "qwen3-14b", "engine": "llama.cpp", "weights": "q4_k_m", "prompt_tokens": 16384}
+    asked |= {"accelerator": "rtx-3090", "parallelism": {"pipeline": 2}}
+    alone, served = (speed(**asked, **{one: 1})["time_to_first_token_s"] for one in ("sequences", "concurrency"))
+    assert served["typical"] == pytest.approx(alone["typical"], rel=0.1)
 
 
 def test_what_has_no_slot_waits() -> None:

@@ -315,6 +315,31 @@ def test_a_format_without_matrix_units_takes_longer(weights: str, device: str, b
 
 
 @pytest.mark.parametrize(
+    ("kernel", "version", "longer"),
+    [("q4-k", "b10108", False), ("mxfp4", "b10108", False), ("iq4-nl", "b10108", True), ("q4-k", "b4327", True)],
+)
+def test_threads_without_kernels_on_integers_multiply_slowly(kernel: str, version: str, longer: bool) -> None:
+    """Of an RX 6800 XT under Vulkan: IQ formats, and all in builds of 2024; under HIP none."""
+    facts = catalog()
+    engine = facts.engine("llama.cpp").of_version(version)
+    way, hip = (
+        schedule_of(
+            engine.values,
+            era=engine.era,
+            weights=facts.number_format("q4_k"),
+            accelerator=facts.accelerator("rx-6800-xt"),
+            market="consumer",
+            attention="flash",
+            backend=backend,
+        )
+        .product(kernel)
+        .working
+        for backend in ("vulkan", "")
+    )
+    assert (way > 1.3 * hip) == longer
+
+
+@pytest.mark.parametrize(
     ("kernel", "device", "longer"),
     [
         ("mxfp4", "arc-pro-b60-24gb", True),

@@ -29,7 +29,7 @@ CARRYING = PassTime((), 1.25, 0.0, 0.25)
 SCHEDULE: Any = SimpleNamespace(of=lambda _: 1.0, values={})  # that reads prompts beside decoding
 LOAD = Load(20.0, 8.0, 100, 11, 7, None, 0.5, 1, mixes=False)
 STATE = State(4.0, 3.0, 0.4, 0.9, 0.05, 0.002, 0.25, 0.5, 1.0, 8.0, PLAIN, CARRYING, waiting_s=1.0, burst_s=0.1)
-ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03}, id="vllm", era="")
+ENGINE: Any = SimpleNamespace(source="vllm", values={"request_s": 0.03, "overlaps_prefill": 1.0}, id="vllm", era="")
 
 
 def served(*, most: int | None = None, slots: int = 16, **degrees: int) -> Any:
@@ -101,7 +101,7 @@ def test_the_working_of_a_load() -> None:
     found = values(load_steps(served(pipeline=2), STATE, LOAD, busy=2, expected=1.0))
     assert found["Seconds of a step without prompts"][1] == 0.5
     assert found["Seconds of a pass over prompts"][1] == 1.5
-    assert found["Seconds more for prompts"] == ("1 × 1.5 / 2", 0.5, "s", "little-law")
+    assert found["Seconds more for prompts"] == ("1 × 1.5 × 0.5", 0.5, "s", "little-law")
     assert found["Time per output token"] == ("0.5 + 0.25 × 0.5", 0.05, "s", "little-law")
     assert found["Requests a second, each replica"] == ("4 / (10 × 0.05)", 8.0, "1/s", "little-law")
     assert found["Waiting for a slot"] == ("12 / 8", 1.0, "s", "little-law")
@@ -128,7 +128,7 @@ def test_the_working_has_digits_to_follow_it() -> None:
     )
     load = LOAD._replace(concurrency=20.123456, request_s=0.5432198)
     found = values(load_steps(served(), state, load, busy=2, expected=1.0))
-    assert found["Seconds more for prompts"][0] == "1 × 2.346 / 1"
+    assert found["Seconds more for prompts"][0] == "1 × 2.346 × 1"
     assert found["Time per output token"][0] == "1.235 + 0.2346 × 1.173 − 0.1235 / 10"
     assert found["Requests a second, each replica"][0] == "3.4568 / (10 × 0.056789)"
     assert found["Waiting for a slot"][0] == "12.123 / 7.6543"
@@ -144,7 +144,7 @@ def test_the_working_of_a_load_that_mixes() -> None:
     """What a step takes longer; no line for a slot that nobody waits for; one token has a step, too."""
     load = LOAD._replace(mixes=True, output_tokens=1)
     found = values(load_steps(served(), STATE._replace(waiting_s=0.0), load, busy=1, expected=1.0))
-    assert found["Seconds more for prompts"][0] == "1 × max(1.5 − 0.5, 0) / 1"
+    assert found["Seconds more for prompts"][0] == "1 × max(1.5 − 0.5, 0) × 1"
     assert "Seconds of a step that takes prompts along" in found
     assert "Waiting for a slot" not in found
     assert found["Requests a second, each replica"][0] == "4 / (1 × 0.05)"

@@ -116,6 +116,7 @@ BOUNDS: dict[str, Bound] = {
     "indexing_kernels": ("", 0, 50),
     "stream_kernels": ("", 1, 500),
     "steps_ahead": ("count", 0, 4),
+    "tail_tokens": ("tokens", 0, 4096),
     "held_steps": ("count", 0, 10_000),
     "state_kernels": ("", 0, 128),
     **dict.fromkeys(("captured_crossings", "captured_sequences"), ("", 0, 2**17)),
