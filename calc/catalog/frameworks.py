@@ -23,6 +23,7 @@ class Framework(NamedTuple):
     aliases: tuple[str, ...]
     follows: str | None  # the framework that it is built on, which does what its own presets do not say
     megatron_core: bool  # its modules are Megatron Core's, which can capture CUDA graphs
+    adapters_summed: bool  # what an adapter gives is added by its own product, and scaled there (addmm_)
     packed_apart: bool  # queries and keys of packed sequences are turned by position one sequence after the other
     versions: str
     summary: str
@@ -35,5 +36,5 @@ def make_framework(entry_id: str, entry: Entry) -> Framework:
     """Return a framework's record with its presets."""
     presets = tuple(Preset(**{"when": {}, **preset}) for preset in entry["presets"])  # type: ignore[attr-defined]
     aliases: tuple[str, ...] = tuple(entry["aliases"])  # type: ignore[arg-type]
-    usual = {"follows": None, "megatron_core": False, "packed_apart": False}
+    usual = {"follows": None, "megatron_core": False, "adapters_summed": False, "packed_apart": False}
     return Framework(**{**usual, **entry, "id": entry_id, "aliases": aliases, "presets": presets})  # type: ignore[arg-type]

@@ -28,9 +28,9 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
     """Return what is moved between products: by table and loss forward, by layers forward, and all of it backward."""
     moved: list[Counted] = []
     back: list[Counted] = []
-    tapes = plan.tapes
+    tapes, summed = plan.tapes, plan.adapters is not None and plan.adapters.summed
     for kind, count in stage.kind_counts():
-        ahead, behind = of_layer(Same(kind), Same(tapes.of(kind)), plan.choices.compiled)
+        ahead, behind = of_layer(Same(kind), Same(tapes.of(kind)), plan.choices.compiled, summed)
         moved += [Counted(one, count) for one in ahead]
         back += [Counted(one, count) for one in behind]
     first: list[Counted] = []
@@ -64,13 +64,19 @@ def put_together(plan: Plan, sent: Pass) -> Pass:
 
 
 @lru_cache(maxsize=256)  # a tape is the same however many ranks share what is trained
-def of_layer(layer: Same[Layer], written: Same[Tape], fused: bool) -> tuple[tuple[Pointwise, ...], ...]:
-    """Return what a layer moves between its products, forward and backward: of the layer, and of its adapters."""
+def of_layer(layer: Same[Layer], written: Same[Tape], fused: bool, summed: bool) -> tuple[tuple[Pointwise, ...], ...]:
+    """Return what a layer moves between its products, forward and backward: of the layer, and of its adapters.
+
+    A product that adds to what is there reads it once more, and that is all of its adapter's part.
+    """
     kind, tape = layer.value, written.value
     sizes, kernels = ([defaultdict[str, float](float) for _ in range(2)] for _ in range(2))
     for op in tape.ops:
         takes_time = own_time(op, kind)
         name = ADDED if any(one.endswith(SCALED) for one in (op.output, *op.inputs)) else LAYERS
+        if summed and name == ADDED:
+            sizes[0][ADDED] += float(tape.sizes[op.output]) * (op.kind == VIEW)
+            continue
         for way, backward in enumerate((False, True)):
             if takes_time:
                 sizes[way][name] += op_bytes(op, tape, fused=fused, backward=backward)

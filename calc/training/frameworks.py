@@ -65,23 +65,17 @@ def data_ranks(degrees: Mapping[str, object], reader: TrainingReader) -> int:
     return devices // prod(others) if isinstance(devices, int) else 1
 
 
-def on_megatron_core(reader: TrainingReader, facts: Catalog) -> bool:
-    """Return whether the scenario's framework is built on Megatron Core; not where none is named."""
+def framework_is(trait: str, reader: TrainingReader, facts: Catalog) -> bool:
+    """Return whether a trait holds for the scenario's framework, as its record has it; not where none is named."""
     framework = reader.filled.get("framework")
-    return isinstance(framework, str) and facts.framework(framework).megatron_core
-
-
-def turns_packed_apart(reader: TrainingReader, facts: Catalog) -> bool:
-    """Return whether the scenario's framework turns packed sequences one after the other; not where none is named."""
-    framework = reader.filled.get("framework")
-    return isinstance(framework, str) and facts.framework(framework).packed_apart
+    return isinstance(framework, str) and bool(getattr(facts.framework(framework), trait))
 
 
 def read_graphs(reader: TrainingReader, facts: Catalog) -> str:
     """Return what of a step is captured as CUDA graphs; raises ScenarioError where the framework captures nothing."""
     layers = reader.take("graphs") == LAYERS
     captured = LAYERS if layers else WHOLE_STEP * reader.flag("graphs")
-    if captured and not on_megatron_core(reader, facts):
+    if captured and not framework_is("megatron_core", reader, facts):
         listed = map(facts.framework, facts.ids("frameworks"))
         names = " and ".join(framework.name for framework in listed if framework.megatron_core)
         raise ScenarioError("graphs", f"needs a framework that captures a step of training: {names} do")

@@ -46,7 +46,7 @@ from calc.training.fields import (
     USUAL,
     TrainingReader,
 )
-from calc.training.frameworks import follow_framework, on_megatron_core, read_graphs, turns_packed_apart
+from calc.training.frameworks import follow_framework, framework_is, read_graphs
 from calc.training.precision import (
     read_adapter_type,
     read_base,
@@ -165,10 +165,10 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         reduced_bytes=read_reduction(reader, scheme, method.gradient_bytes),
         narrow_gradients=reader.flag("narrow_gradients_kept"),
         sequence_parallel=reader.flag("sequence_parallel"),
-        core=on_megatron_core(reader, facts),
+        core=framework_is("megatron_core", reader, facts),
         graphs=read_graphs(reader, facts),
         packed=packed,
-        packed_apart=turns_packed_apart(reader, facts),
+        packed_apart=framework_is("packed_apart", reader, facts),
         tensor_overlap=reader.flag("tensor_overlap"),
         tiles=str(reader.filled["attention"]).removeprefix("flash").removeprefix("-").removesuffix(EAGER),
         stage_split=reader.choice("stage_split", (EVEN, COST)),
@@ -236,7 +236,11 @@ def read_method(
     optimizer = OPTIMIZERS[reader.choice("optimizer", tuple(OPTIMIZERS))]
     adapters = read_adapters(reader, name, architecture)
     if adapters is not None:
-        adapters = adapters._replace(joined=on_megatron_core(reader, facts))
+        plain = not (adapters.dora or adapters.dropout)  # without which Unsloth's own kernels do not serve
+        adapters = adapters._replace(
+            joined=framework_is("megatron_core", reader, facts),
+            summed=plain and framework_is("adapters_summed", reader, facts),
+        )
     base, group = read_base(reader, name, scheme, facts)
     return Method(
         adapters=adapters,

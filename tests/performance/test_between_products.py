@@ -87,6 +87,15 @@ def test_what_an_adapter_gives_is_scaled_and_added() -> None:
     assert ADDED not in {one.name for way in moved()[1:] for one in way}
 
 
+def test_what_adds_to_a_product_reads_it_once_more() -> None:
+    """Unsloth's addmm_ scales and adds where the matrix's product stands; with dropout its own kernels do not serve."""
+    changes: dict[str, Any] = {"method": "lora", "precision": "bf16", "adapter_dtype": "bf16", "framework": "unsloth"}
+    lora: dict[str, Any] = {"rank": 8, "targets": ["q_proj"]}
+    for dropout, expected in ((0, [[(STREAM, 0)], []]), (0.1, [[(5 * STREAM, 2)], [(2 * STREAM, 2)]])):
+        _, ahead, back = moved(**changes, lora={**lora, "dropout": dropout})
+        assert [[(one.bytes, one.kernels) for one in way if one.name == ADDED] for way in (ahead, back)] == expected
+
+
 def test_dropout_of_adapters_is_a_kernel_of_each() -> None:
     """It reads and writes the adapter's input, with a mask of one byte an element that counts twice."""
     found = []

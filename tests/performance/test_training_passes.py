@@ -160,6 +160,15 @@ def test_adapters_have_gradients_and_frozen_weights_none() -> None:
     assert total_flops(passes.backward, Product) == base + 2 * adapters
 
 
+def test_unsloth_multiplies_by_adapters_again_backward() -> None:
+    """It keeps nothing of what A gives, and takes gradients back through B for A's and once more for the input's."""
+    lora = {"rank": 8, "targets": ["q_proj"]}
+    plans = (plan_of(method="lora", lora=lora, checkpointing="none", **more) for more in ({}, {"framework": "unsloth"}))
+    usual, summed = (step_passes(plan, middle(plan)) for plan in plans)
+    adapters = 32 * 2 * 1024 * 2 * 4096 * 8
+    assert total_flops(summed.backward, Product) - total_flops(usual.backward, Product) == adapters
+
+
 @pytest.mark.parametrize(("checkpointing", "again"), [("none", 0), ("full", 2 * 1024 * 218_103_808 * 32)])
 def test_what_is_computed_again(checkpointing: str, again: int) -> None:
     """Full checkpointing repeats the layers, each of 218,103,808 multiplied parameters, and not the output matrix."""

@@ -8,6 +8,7 @@ FRAMEWORK_RULES: Rules = {
     "aliases": (list,),
     "follows?": (str,),
     "megatron_core?": (bool,),
+    "adapters_summed?": (bool,),
     "packed_apart?": (bool,),
     "versions": (str,),
     "summary": (str,),

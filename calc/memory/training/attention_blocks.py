@@ -148,7 +148,8 @@ class AttentionRecorder(Recorder):
         label = "attention scores"
         product = tape.value(f"{mark}scores", scores * width)
         tape.add(Op(MATMUL, (q, k), product, (q, k)))
-        narrow = width == 4 or not attention.wide_softmax
+        wide_softmax = attention.wide_softmax or (self.numerics.casts and not self.choices.compiled)  # autocast's own
+        narrow = width == 4 or not wide_softmax
         wide = product
         if not narrow:
             wide = tape.add(Op(POINTWISE, (product,), tape.value(f"{mark}scores:fp32", scores * 4)))

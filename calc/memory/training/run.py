@@ -53,6 +53,7 @@ class Adapters(NamedTuple):
     dropout: bool = False  # on the input of A, which then keeps a copy of it and a mask
     experts: bool = True  # matrices of experts have one too
     joined: bool = False  # what multiplies the same input is one matrix, with one adapter (Megatron Core)
+    summed: bool = False  # B adds in its product to what is there; backward A and B run once more (Unsloth)
 
     def covers(self, matrix: str) -> bool:
         """Whether a matrix, named without ".weight", has an adapter."""
