@@ -212,6 +212,15 @@ def test_a_library_s_experts_came_with_a_version(version: str, in_triton: bool) 
 
 
 @pytest.mark.parametrize(
+    ("family", "version", "lacking"),
+    [("deepseek_v3", "0.5.9", True), ("deepseek_v3", "0.5.13", False), ("glm_moe_dsa", "0.5.13", True)],
+)
+def test_a_library_is_tuned_as_time_goes_by(family: str, version: str, lacking: bool) -> None:
+    """AITER's Triton kernel had tiles for DeepSeek's shapes on MI300X before it had those of GLM 5."""
+    assert catalog().engine("sglang").of_version(version).lacks_tuning(family, 7168, ("CDNA 3",)) is lacking
+
+
+@pytest.mark.parametrize(
     ("model", "version", "output", "walked"),
     [
         ("qwen3-8b", "0.24", 200, False),

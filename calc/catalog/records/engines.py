@@ -247,7 +247,8 @@ class Engine(NamedTuple):
 
     def lacks_tuning(self, family: str, width: int, classes: tuple[str, ...]) -> bool:
         """Return whether products are of a library that was tuned for other models than a family's of this width."""
-        tuned = next((self.tuned_products[known] for known in classes if known in self.tuned_products), None)
+        listed = (self.one_as_of_era(self.tuned_products, known) for known in classes)
+        tuned = next((families for families in listed if families is not None), None)
         return tuned is not None and family not in tuned and f"{family} {width}" not in tuned
 
     @property
