@@ -67,7 +67,7 @@ WRONG: list[tuple[Any, str, str]] = [
     ({"engine": "vllm", "gpu_layers": 4}, "gpu_layers", "llama.cpp alone"),
     ({"engine": "llama.cpp", "gpu_layers": 99}, "gpu_layers", "from 0 to 32"),
     ({"attention": "flsh"}, "attention", "must be flash or eager"),
-    ({"engine": "vllm", "attention": "sdpa"}, "attention", "must be flash or eager"),
+    ({"engine": "vllm", "attention": "sdpa"}, "attention", "must be flash, triton or eager"),
     ({"memory_fraction": 0.9}, "memory_fraction", "does not apply"),
 ]
 

@@ -86,12 +86,13 @@ def kernels_and_schedule(
 
     There are none where its rates are not known, or its host's processor works `alone`.
     """
-    found, stepwise, family = None, False, demand.architecture.family
+    found, stepwise, untuned, family = None, False, False, demand.architecture.family
     known = catalog().engine(setup.engine)._replace(era=setup.era)
     triton = known.triton_experts(family)
     if accelerator is not None and not alone:
         classes = kernel_classes(accelerator, setup.backend)
         stepwise = known.chooses_in_steps(family, classes)
+        untuned = known.lacks_tuning(family, demand.architecture.hidden_size, classes)
         own = own_kernels(setup.values, setup.attention, classes, triton, ranks=layout.tensor)
         found = device_kernels(accelerator, layout, setup.engine, own)
     schedule = schedule_of(
@@ -104,6 +105,7 @@ def kernels_and_schedule(
         attention=setup.attention,
         triton=triton,
         stepwise=stepwise,
+        untuned=untuned,
         layout=layout,
         states=demand.architecture.keeps_states,
         sampled=demand.architecture.output_size if setup.serves else 0,

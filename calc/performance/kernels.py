@@ -40,7 +40,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
-from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, gathered_s, walk_s
+from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, gathered_s, in_pages, walk_s
 from calc.performance.transfers import ways
 
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
@@ -188,6 +188,8 @@ class Kernels(DeviceLaws):
             prefill, operation = self._prefills.get(key) or self._prefill_law(*key), filled(operation, own.prompt_heads)
             if not operation.value_dim:  # scores of an indexer: no exponentials are taken
                 prefill = prefill._replace(setup_width=0.0)
+            elif own.prompt_share and in_pages(operation):
+                prefill = prefill._replace(rate=own.prompt_share * prefill.rate)
             queries, pairs = operation.sequences * operation.queries, operation.pairs
             if operation.window and not operation.chosen:  # a tile of queries goes over all keys that any of them sees
                 pairs = min(pairs + TILE_QUERIES * queries, operation._replace(window=None).pairs)

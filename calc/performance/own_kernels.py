@@ -9,6 +9,9 @@ from calc.catalog.records import Same
 from calc.performance.kernel_laws import TILE_HEADS, shared_turns
 from calc.performance.operations import Attention
 
+SHARED_WIDTHS = 64, 128  # of heads that AMD's paged attention has kernels for, and the most that share a KV head
+MOST_SHARING = 16
+WIDEST_PLAIN = 256  # of heads that its back end takes at all
 GATHERED_HEADS = 16  # of a tile of kernels that gather entries, and the most heads that one unit attends to in tiles
 MOST_TILED_HEADS = 32
 
@@ -45,10 +48,12 @@ class OwnKernels(NamedTuple):
     gather_cycles: float = 0.0  # of a unit that gathers an entry a prompt's token chose, for a tile of its query heads
     latent_cycles: float = 0.0  # of an element of latent vectors and keys, over which one unit walks; 0: a library's do
     latent_splits: float = 0.0  # units that share a sequence's then
+    shared_keys: float = 0.0  # of a sequence up to which all units share those that such kernels take; 0: as without
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
     key_splits: float = 0.0  # units that share the keys of a sequence then, at most; 0: one walks over all of a head
+    prompt_share: float = 0.0  # of a law's rate, at which prompts are attended to; 0: all of it
 
 
 LIBRARIES = OwnKernels()
@@ -78,14 +83,16 @@ def known_kernels(
     values = same.values
 
     of = partial(first_of, values, classes=classes)
-    numbers = {name: of(name) for name in OwnKernels._fields[1:-4]}
-    walk, splits = (of(f"{name}_{attention}") for name in ("key_walk_s", "key_splits"))
+    numbers = {name: of(name) for name in OwnKernels._fields[1:-5]}
+    walk, splits, share = (of(f"{name}_{attention}") for name in ("key_walk_s", "key_splits", "prompt_share"))
     most = inf
     if "sum_bytes" in values:
         names = ("sum_bytes", "symmetric_bytes") if values.get("symmetric_memory") else ("sum_bytes",)
         most = max(of(f"{name}_{ranks}") or of(name) for name in names)
     fuses = bool(values["fuses_casts"])
-    return OwnKernels(fuses, **numbers, sum_bytes=most, triton=triton, key_walk_s=walk, key_splits=splits)
+    return OwnKernels(
+        fuses, **numbers, sum_bytes=most, triton=triton, key_walk_s=walk, key_splits=splits, prompt_share=share
+    )
 
 
 def first_of(values: Mapping[str, float], name: str, classes: tuple[str, ...]) -> float:
@@ -119,6 +126,17 @@ def gathered_s(own: OwnKernels, operation: Attention, unit_clocks: float) -> flo
     return own.gather_cycles * operation.pairs * tiles / unit_clocks if operation.chosen else 0.0
 
 
+def shares_keys(operation: Attention, keys: float, most: float) -> bool:
+    """Return whether all units share a sequence's keys: up to `most`, by usual heads that see all of them."""
+    usual = operation.key_dim in SHARED_WIDTHS and operation.heads <= MOST_SHARING * operation.kv_heads
+    return not in_pages(operation) or (usual and operation.window is None and keys <= most)
+
+
+def in_pages(operation: Attention) -> bool:
+    """Return whether attention is plain: latent vectors, an indexer's scores and wider heads have other back ends."""
+    return operation.key_dim == operation.value_dim <= WIDEST_PLAIN and not operation.latent
+
+
 def walk_s(
     own: OwnKernels, operation: Attention, *, keys: float, units: float, unit_clocks: float, start_s: float
 ) -> float:
@@ -126,6 +144,8 @@ def walk_s(
 
     `unit_clocks` are cycles a second of all units together. 0 where a library's kernels share keys among all units.
     """
+    if own.shared_keys and shares_keys(operation, keys, own.shared_keys):
+        return 0.0
     walk, splits = own.key_walk_s, own.key_splits
     if operation.latent and own.latent_cycles:
         walk, splits = own.latent_cycles * units / unit_clocks, own.latent_splits

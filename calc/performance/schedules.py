@@ -22,6 +22,7 @@ QUANTIZED = "quantized"
 FAMILIES = {"tables": ("iq",), "unordered": ("iq", "mxfp4", "q2-k", "q3-k")}
 TRITON = "triton"
 STEPWISE = "stepwise"
+UNTUNED = "untuned"
 UNPACKING = "unpack_rows", "unpack_cycles"
 ENTRY = "entry_s"  # of a server's host for each entry of the vocabulary that it chooses a token from
 ALONE = Layout()
@@ -68,6 +69,7 @@ class Schedule(NamedTuple):
     crossing_s: float  # of each copy, in which host and device wait for each other
     triton: frozenset[str]  # kernels of routed experts that are Triton's, where a library has faster ones
     stepwise: bool  # several kernels choose a token's experts
+    untuned: bool  # products are of a library that was tuned for other models
     found: dict[str, Factors]  # of products, by their kernels, once they were asked for
     found_grouped: dict[str, Factors]  # the same of experts' products
 
@@ -80,23 +82,27 @@ class Schedule(NamedTuple):
         """Return how an engine's products in a kernel compare with the law's."""
         known = self.found.get(kernel)
         if known is None:
-            own = (self.weights.id,) if kernel == kernel_of(self.weights) else ()
-            plain = kernel in PLAIN_KERNELS
-            stored = (family for family, begun in FAMILIES.items() if kernel.startswith(begun))
-            kinds = (*own, "") if plain else (*own, kernel, *stored, QUANTIZED, "")
-            known = self.found[kernel] = Factors(
-                self.of("weights_factor", kinds),
-                self.of("matrix_factor", kinds),
-                self.of("product_launches", kinds),
-                *((self.of(name, kinds) for name in UNPACKING) if self.unpacks and not plain else ()),
-            )
+            known = self.found[kernel] = self.factors(kernel, (f"{kernel}_{UNTUNED}",) if self.untuned else ())
         return known
+
+    def factors(self, kernel: str, narrower: tuple[str, ...] = ()) -> Factors:
+        """Return factors on the law of a kernel, for the narrowest kind of products that has them."""
+        own = (self.weights.id,) if kernel == kernel_of(self.weights) else ()
+        plain = kernel in PLAIN_KERNELS
+        stored = (family for family, begun in FAMILIES.items() if kernel.startswith(begun))
+        kinds = (*narrower, *own, "") if plain else (*narrower, *own, kernel, *stored, QUANTIZED, "")
+        return Factors(
+            self.of("weights_factor", kinds),
+            self.of("matrix_factor", kinds),
+            self.of("product_launches", kinds),
+            *((self.of(name, kinds) for name in UNPACKING) if self.unpacks and not plain else ()),
+        )
 
     def grouped(self, kernel: str) -> Factors:
         """Return how an engine's products of a layer's experts compare with the law's."""
         known = self.found_grouped.get(kernel)
         if known is None:
-            own = self.product(kernel)
+            own = self.factors(kernel)
             kinds = (TRITON, kernel, "") if kernel in self.triton else (kernel, "")
             known = self.found_grouped[kernel] = Factors(
                 own.reading * self.of("expert_reading_factor", kinds),
@@ -170,6 +176,7 @@ def schedule_of(
     attention: str,
     triton: frozenset[str] = frozenset(),
     stepwise: bool = False,
+    untuned: bool = False,
     backend: str = "",
     layout: Layout = ALONE,
     states: bool = False,
@@ -178,7 +185,8 @@ def schedule_of(
     """Return an engine's schedule on a device from its coefficients.
 
     `attention` says whose kernels attend, or that scores are stored ("eager"). `triton` are kernels of routed experts
-    that are Triton's, where a library has faster ones; `stepwise` says that several kernels choose a token's experts.
+    that are Triton's, where a library has faster ones; `stepwise` says that several kernels choose a token's experts,
+    `untuned` that products are of a library that was tuned for other models.
     Of a model with recurrent `states` some engines wait for a step's tokens before they prepare the next; several
     tensor ranks may be given each step in a way of their own. Of so many `sampled` entries of a vocabulary a server's
     host chooses each token where an engine leaves that to it; 0: nothing is chosen, as where an engine is timed alone.
@@ -195,6 +203,7 @@ def schedule_of(
         attention=attention,
         triton=triton,
         stepwise=stepwise,
+        untuned=untuned,
         states=states,
         ranks=attention_ranks(layout) > 1,
         captured=captured,
@@ -210,6 +219,7 @@ def known_schedule(
     attention: str,
     triton: frozenset[str],
     stepwise: bool,
+    untuned: bool,
     states: bool,
     ranks: bool,
     captured: float,
@@ -248,6 +258,7 @@ def known_schedule(
         crossing_s=values.get("crossing_s", 0.0),
         triton=triton,
         stepwise=stepwise,
+        untuned=untuned,
         found={},
         found_grouped={},
     )

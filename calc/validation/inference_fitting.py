@@ -128,12 +128,13 @@ class Tried:
             known = self.engines[kind] = engine.valued(values).values
         architecture = question.demand.architecture
         triton, states = engine.triton_experts(architecture.family), architecture.keeps_states
-        stepwise = device is not None and engine.chooses_in_steps(
-            architecture.family, kernel_classes(device, question.backend)
-        )
+        classes = kernel_classes(device, question.backend) if device else ()
+        stepwise = engine.chooses_in_steps(architecture.family, classes)
+        untuned = engine.lacks_tuning(architecture.family, architecture.hidden_size, classes)
         place = device.id if device else None, attention_ranks(question.layout)
         sampled = architecture.output_size if question.serves else 0
-        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, triton, stepwise, states, sampled)
+        own = triton, stepwise, untuned, states, sampled
+        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, *own)
         found = self.schedules.get(key)
         if found is None:
             found = self.schedules[key] = schedule_of(
@@ -146,6 +147,7 @@ class Tried:
                 attention=question.attention,
                 triton=triton,
                 stepwise=stepwise,
+                untuned=untuned,
                 layout=question.layout,
                 states=states,
                 sampled=sampled,

@@ -17,7 +17,7 @@ SWITCHES: tuple[tuple[re.Pattern[str], str, object], ...] = (
     (re.compile(r"enforce.eager|disable-cuda-graph(?!-)"), "graphs", False),
     (re.compile(r"AITER enabled|VLLM_ROCM_USE_AITER=1"), "backend", "aiter"),
     (re.compile(r"kv-cache-dtype[= ]fp8"), "kv_cache", "fp8"),
-    (re.compile(r"--attention-backend[= ]triton\b"), "attention", "triton"),
+    (re.compile(r"--attention-backend[= ](?:triton|TRITON_ATTN|ROCM_AITER_UNIFIED_ATTN)\b"), "attention", "triton"),
 )
 REPLICAS = re.compile(r"(?:--dp-size|--data-parallel-size|-dp)[= ]([2-9]|1\d)\b")
 EXPERTS = re.compile(r"--enable-expert-parallel|--ep-size[= ]([2-9]|1\d)\b|--ep_size[= ]([2-9]|1\d)\b")

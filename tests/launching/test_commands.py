@@ -500,7 +500,8 @@ READ = {
     "--language-model-only --limit-mm-per-prompt --max-num-batched-tokens --enable-prefix-caching --kv-cache-dtype "
     "--quantization --speculative-config --kv-offloading-size "
     "--enable-lora --max-loras --max-lora-rank --lora-target-modules "
-    "--distributed-executor-backend --nnodes --node-rank --master-addr --all2all-backend --enable-eplb",
+    "--distributed-executor-backend --nnodes --node-rank --master-addr --all2all-backend --enable-eplb "
+    "--attention-backend",
     "trl": "--accelerate_config --dataset_name --per_device_train_batch_size --gradient_accumulation_steps "
     "--max_length --packing --dtype --bf16 --fp16 --optim --attn_implementation --gradient_checkpointing "
     "--use_liger_kernel --use_peft --lora_r --lora_target_modules --load_in_4bit --bnb_4bit_quant_type "
@@ -644,6 +645,7 @@ def test_ray_joins_the_machines_of_then() -> None:
         ("tensorrt-llm", "memory_limit", "40 GiB", None, True),
         ("sglang", "prompt_logits", "all", None, True),
         ("vllm", "attention", "eager", None, True),
+        ("vllm", "attention", "triton", "--attention-backend", False),
         ("sglang", "attention", "triton", "--attention-backend", False),
         ("sglang", "attention", "eager", None, True),
         ("llama.cpp", "attention", "eager", "-fa", False),

@@ -40,7 +40,7 @@ def test_requests_are_where_little_says(concurrency: int, slots: float, mixes: b
 
 @given(st.integers(1, 500), st.integers(1, 500))
 def test_more_requests_take_longer_and_give_more(concurrency: int, more: int) -> None:
-    """Each token takes longer, and there are more of them, or up to a fiftieth fewer where prompts' tiles carry them."""
+    """Each token takes longer, and there are more, or up to a fiftieth fewer where prompts' tiles carry them."""
     few, many = (loaded(count) for count in (concurrency, concurrency + more))
     assert few.step_s <= many.step_s * 1.002
     assert few.requests_per_s <= many.requests_per_s * 1.02

@@ -212,6 +212,72 @@ def test_a_library_s_experts_came_with_a_version(version: str, in_triton: bool) 
 
 
 @pytest.mark.parametrize(
+    ("family", "version", "lacking"),
+    [("deepseek_v3", "0.5.9", True), ("deepseek_v3", "0.5.13", False), ("glm_moe_dsa", "0.5.13", True)],
+)
+def test_a_library_is_tuned_as_time_goes_by(family: str, version: str, lacking: bool) -> None:
+    """AITER's Triton kernel had tiles for DeepSeek's shapes on MI300X before it had those of GLM 5."""
+    assert catalog().engine("sglang").of_version(version).lacks_tuning(family, 7168, ("CDNA 3",)) is lacking
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "output", "walked"),
+    [
+        ("qwen3-8b", "0.24", 200, False),
+        ("qwen3.5-27b", "0.24", 200, True),  # heads of 256
+        ("gemma-2-9b", "0.16", 200, False),  # before its back end was the usual one
+        ("gpt-oss-20b", "0.24", 200, False),  # sinks
+        ("glm-4.7-flash", "0.24", 200, False),  # latent attention
+        ("ministral-3-8b", "0.24", 200, False),
+        ("ministral-3-8b", "0.24", 230_000, True),
+    ],
+)
+def test_amd_s_paged_attention_takes_usual_heads_alone(model: str, version: str, output: int, walked: bool) -> None:
+    """What ROCM_ATTN has no kernel for is one unit's for each KV head, which Triton's unified kernels are not."""
+    asked: dict[str, Any] = {"model": model, "engine": "vllm", "engine_version": version, "accelerator": "mi300x"}
+    asked |= {"accelerators": 1, "sequences": 1, "prompt_tokens": 30_000, "output_tokens": output}
+    usual, unified = (
+        float(report["speed"]["decode_tokens_per_s"]["typical"])
+        for report in (estimate(asked), estimate(asked | {"attention": "triton"}))
+    )
+    assert (usual < 0.9 * unified) is walked
+    assert walked or usual == unified
+
+
+@pytest.mark.parametrize(
+    ("family", "width", "classes", "lacking"),
+    [
+        ("deepseek_v3", 7168, ("CDNA 3 aiter", "CDNA 3"), False),
+        ("qwen3_moe", 4096, ("CDNA 4",), False),
+        ("qwen3_moe", 2048, ("CDNA 4",), True),
+        ("glm_moe_dsa", 6144, ("CDNA 4",), True),
+        ("qwen3_moe", 2048, ("CDNA 3",), False),  # Triton's kernels
+        ("qwen3_moe", 2048, ("Hopper",), False),
+    ],
+)
+def test_a_library_is_tuned_for_some_models(family: str, width: int, classes: tuple[str, ...], lacking: bool) -> None:
+    """Products in blocks that AITER has no shapes of take longer; those of experts have kernels of their own."""
+    engine = catalog().engine("vllm")
+    assert engine.lacks_tuning(family, width, classes) is lacking
+    if not lacking:
+        return
+    accelerator, found = catalog().accelerator("mi355x"), []
+    for untuned in (True, False):
+        known = schedule_of(
+            engine.values,
+            era="0.28",
+            weights=catalog().number_format("fp8-block"),
+            accelerator=accelerator,
+            market="data-center",
+            attention="flash",
+            untuned=untuned,
+        )
+        found.append((known.product("fp8-block"), known.grouped("fp8-block")))
+    (slow, experts), (fast, same) = found
+    assert slow.reading > fast.reading and slow.working > fast.working and experts == same
+
+
+@pytest.mark.parametrize(
     ("model", "device", "version", "by_triton"),
     [
         ("gemma-4-e4b", "h200-sxm-141gb", "0.5.16", True),  # heads of 512

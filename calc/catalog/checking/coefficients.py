@@ -142,6 +142,8 @@ BOUNDS: dict[str, Bound] = {
     "crossing_s": ("seconds", 0, 1e-3),
     "key_walk_s": ("seconds", 0, 1e-6),
     "key_splits": ("", 1, 64),
+    "shared_keys": ("", 0, 2**20),
+    "prompt_share": SHARE,
     "latent_cycles": ("", 0, 16),
     "latent_splits": ("", 1, 64),
     "split_products": ("", 0, 64),

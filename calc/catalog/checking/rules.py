@@ -152,6 +152,7 @@ ENGINE_RULES: Rules = {
     "library_experts?": (dict,),
     "triton_attention?": (dict,),
     "stepwise_choice?": (dict,),
+    "tuned_products?": (dict,),
     "second_runner?": (dict,),
     "fetched?": (str,),
     "since?": (dict,),

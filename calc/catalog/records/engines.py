@@ -150,6 +150,7 @@ class Engine(NamedTuple):
     library_experts: Mapping[str, list[str]] = {}  # by family, kernels of routed experts that it takes from a library
     triton_attention: Mapping[str, list[str]] = {}  # by family, the classes of devices on which Triton's kernels attend
     stepwise_choice: Mapping[str, list[str]] = {}  # the same on which several kernels choose a token's experts
+    tuned_products: Mapping[str, list[str]] = {}  # by class of devices, families, or those of a width, in a library's
 
     def of_version(self, version: str | None = None, maker: str = "") -> "Engine":
         """Return the engine in the era of a version on a maker's devices; None: the newest that has measurements."""
@@ -243,6 +244,12 @@ class Engine(NamedTuple):
     def chooses_in_steps(self, family: str, classes: tuple[str, ...]) -> bool:
         """Return whether several kernels choose the experts of a family's tokens on a device of these classes."""
         return not set(classes).isdisjoint(self.one_as_of_era(self.stepwise_choice, family) or ())
+
+    def lacks_tuning(self, family: str, width: int, classes: tuple[str, ...]) -> bool:
+        """Return whether products are of a library that was tuned for other models than a family's of this width."""
+        listed = (self.one_as_of_era(self.tuned_products, known) for known in classes)
+        tuned = next((families for families in listed if families is not None), None)
+        return tuned is not None and family not in tuned and f"{family} {width}" not in tuned
 
     @property
     def is_timed(self) -> bool:
