@@ -241,7 +241,7 @@ def test_amd_s_paged_attention_takes_usual_heads_alone(model: str, version: str,
         for report in (estimate(asked), estimate(asked | {"attention": "triton"}))
     )
     assert (usual < 0.9 * unified) is walked
-    assert walked or usual == unified
+    assert walked or usual == pytest.approx(unified, rel=0.02)
 
 
 @pytest.mark.parametrize(
