@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 COUNT = re.compile(r"^\s*(\d{1,5})\s*[x×](?!tx?\b)\s*(?=[a-z]|\d{3})|\s[x×]\s?(\d{1,5})\s*$")
 REMARK = re.compile(r"[(\[]([^)\]]*)[)\]]")
 CORES = re.compile(r"(\d+)[^a-z0-9]?cores?\b(?!\s*cpu)")
-SIZE = re.compile(r"(?<![\w.])(?:(\d{1,3})\s*[-–]\s*)?(\d+(?:\.\d+)?)\s?(gib|gb|g)\b")  # 80GB, 79.18 GiB, 94-96GB
+SIZE = re.compile(  # 80GB, 79.18 GiB, 94-96GB; an id's rx-580-8gb has one
+    r"(?<![\w.])(?:(?<!-)(\d{1,3})\s*[-–]\s*)?(\d+(?:\.\d+)?)\s?(gib|gb|g)\b"
+)
 WORD = re.compile(r"[a-z0-9.+]+")
 FORM = re.compile(r"(sxm)\d?|pcie|nvl|oam|mezzanine|workstation|server|maxq")  # the same chip, fed and cooled otherwise
 SAID_BESIDE = re.compile(
