@@ -22,6 +22,22 @@ from calc.units import show_gib
 PLANS = ("what-runs", "what-hardware", "what-budget", "plan-service", "how-far")
 
 
+def test_what_likely_does_for_less_stands_beside_what_surely_does() -> None:
+    """Both are named with what they cost, and how likely the cheaper one fits; it is a row of the table, too."""
+    plan = CALCULATORS["what-hardware"]
+    report = plan.report({"model": "llama-3.3-70b", "pay": "buy"})
+    first, likely = report["plan"]["options"][0], report["plan"]["likely"]
+    assert likely["cost"]["purchase"] < first["cost"]["purchase"]
+    assert 0.5 <= likely["chance"] < SURE <= first["chance"]
+    assert estimate(likely["scenario"])["memory"]["chance"] == pytest.approx(likely["chance"], abs=1e-4)
+    said = plan.status(report)
+    assert f"{likely['cost']['purchase']:.0f} USD to buy: it fits with a chance of" in said
+    shown = unescape(plan.render(report))
+    assert shown.count("<tbody><tr>") and f">{devices(likely['scenario'])}</a>" in shown
+    by_speed = plan_answer({"want": "hardware", "model": "llama-3.3-70b", "rank_by": "speed"})
+    assert by_speed["likely"] is None
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_a_row_leads_to_its_own_case(name: str) -> None:
     """The first row's link fills a form that answers with the room that the row shows."""
