@@ -70,10 +70,12 @@ def is_there(record: Accelerator, facts: Catalog) -> bool:
 
 def all_there(facts: Catalog) -> list[Accelerator]:
     """Return all devices that one gets today, found once for each loaded catalogue."""
-    return facts.once("devices that one gets", lambda: [record for record in known(facts) if is_there(record, facts)])
+    return facts.once(
+        "devices that one gets", lambda: [record for record in in_each_size(facts) if is_there(record, facts)]
+    )
 
 
-def known(facts: Catalog) -> Iterator[Accelerator]:
+def in_each_size(facts: Catalog) -> Iterator[Accelerator]:
     """Iterate over all accelerators, and over those with other memory than their entries' of which a price is known."""
     for record in facts.accelerators():
         yield record
@@ -86,7 +88,7 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     if question.have:
         return [owned(question, facts)]
     limits, named = question.limits, question.limits.accelerators
-    tried = [record for record in facts.accelerators() if record.id in named] if named else all_there(facts)
+    tried = [record for record in in_each_size(facts) if record.id in named] if named else all_there(facts)
     return [
         record
         for record in tried
