@@ -14,6 +14,7 @@ from calc import plan as plan_answer
 from calc.calculators import CALCULATORS, answer, steps
 from calc.calculators.html import in_words
 from calc.calculators.options import devices, with_sizes
+from calc.calculators.planned import rows_of
 from calc.calculators.scatter import Point, axis, scatter_html
 from calc.catalog import catalog
 from calc.planning.chance import SURE
@@ -162,7 +163,7 @@ def test_what_is_bought_is_named_with_its_price() -> None:
     report = CALCULATORS["what-hardware"].report({"pay": "buy"})
     price = report["plan"]["options"][0]["cost"]["purchase"]
     assert f"{price:,.0f} USD to buy." in CALCULATORS["what-hardware"].status(report)
-    used = [option["cost"]["prices"]["purchase"]["kind"] == "used" for option in report["plan"]["options"]]
+    used = [option["cost"]["prices"]["purchase"]["kind"] == "used" for option in rows_of(report["plan"])]
     assert CALCULATORS["what-hardware"].render(report).count("<small>second hand</small>") == sum(used) > 0
 
 
