@@ -30,6 +30,7 @@ from calc.calculators.options import (
     option_table,
     rate,
 )
+from calc.calculators.planned import likely_words, rows_of
 from calc.calculators.rendering import verdict_html, warnings_html
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
@@ -240,12 +241,12 @@ def hardware(question: Any, found: Any, *, memory: bool, paid: str) -> tuple[str
     if best == "cheapest" and amount(first["cost"], prices[0][0]) is None:
         best = "least"  # those without a price are ranked by how many devices they are
     cheapest, runs = f"The {best} that serves is {fleet(first)}: {cost_words(first, *dict(prices))}.", runs_there(first)
-    runs = " ".join(filter(None, (paid, runs)))
+    runs = " ".join(filter(None, (likely_words(found, *dict(prices)), paid, runs)))
     said = (takes, f"{cheapest} {runs}") if memory else (cheapest, f"{runs} {takes}")
     right, headline, rest = found_first(first, *said)
     caption = f"What serves, the {best} first: prices of the catalogue, with their days on the page Machines and prices"
     columns = (*(money_column(heading, name) for name, heading in prices), EACH, FORMAT, LEFT)
-    shown = option_table(listed, "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
+    shown = option_table(rows_of(found), "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption, root=HOME)
     return verdict_html(right, headline, rest) + shown, f"{headline} {rest}"
 
 

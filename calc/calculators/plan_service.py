@@ -20,6 +20,7 @@ from calc.calculators.options import (
 )
 from calc.calculators.planned import (
     dollars,
+    likely_words,
     limited,
     maker,
     most_servers,
@@ -31,6 +32,7 @@ from calc.calculators.planned import (
     planned,
     planning,
     plot,
+    rows_of,
     segment,
     shown_count,
     taken_out,
@@ -138,6 +140,7 @@ def headline(report: Report) -> Verdict:
     first = listed[0]
     rent = cost_words(first, "rent_per_month")
     rest = f"{rent[0].upper()}{rent[1:]}; {each_answer(first)} for each reader at a busy moment."
+    rest = " ".join(filter(None, (rest, likely_words(report["plan"], "rent_per_month"))))
     return found_first(first, f"{name}: {fleet(first)}.", rest)
 
 
@@ -179,7 +182,7 @@ def render(report: Report) -> str:
     listed = ""
     if options_of(report):
         listed = load_facts(report) + option_table(
-            options_of(report), "Devices", fleet, SPEED, columns=columns, caption=caption
+            rows_of(report["plan"]), "Devices", fleet, SPEED, columns=columns, caption=caption
         )
         listed += plot(report, fleet, SPEED, cost=field, words=f"{spent}, USD")
     return plan_html(headline(report), report, listed, ASSUMPTIONS)

@@ -6,7 +6,7 @@ from typing import Any
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import element, text
 from calc.calculators.inputs import Amount, Choice, Number, Report, whole_if
-from calc.calculators.options import NOT_KNOWN, address, amount, devices, fleet, nearest_miss
+from calc.calculators.options import NOT_KNOWN, address, amount, cost_words, devices, fleet, nearest_miss
 from calc.calculators.rendering import Verdict, answer_html, details
 from calc.calculators.scatter import Point, scatter_html
 from calc.catalog import catalog
@@ -157,6 +157,22 @@ def options_of(report: Report) -> list[Any]:
     """Return the options of a report."""
     listed: list[Any] = report["plan"]["options"]
     return listed
+
+
+def rows_of(plan: Any) -> list[Any]:
+    """Return the options of a plan, last what may fit and would come first, where it is none of them."""
+    listed, likely = plan["options"], plan["likely"]
+    scenarios = [option["scenario"] for option in listed]
+    return [*listed, likely] if likely and likely["scenario"] not in scenarios else listed
+
+
+def likely_words(plan: Any, *fields: str) -> str:
+    """Return in a sentence what may fit for less than the first option, with its cost; empty where nothing does."""
+    option = plan["likely"]
+    if option is None:
+        return ""
+    fits = f"it fits with a chance of {int(100 * option['chance'])} %"
+    return f"{fleet(option)} would likely do too, {cost_words(option, *fields)}: {fits}."
 
 
 def paid(report: Report) -> tuple[str, str]:

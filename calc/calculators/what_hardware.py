@@ -22,6 +22,7 @@ from calc.calculators.options import (
 from calc.calculators.planned import (
     dollars,
     first_cells,
+    likely_words,
     limited,
     maker,
     most_devices,
@@ -34,6 +35,7 @@ from calc.calculators.planned import (
     planned,
     planning,
     plot,
+    rows_of,
     segment,
     shown_count,
     so_fast,
@@ -109,7 +111,8 @@ def headline(report: Report) -> Verdict:
     if amount(first["cost"], field) is None:
         words = words.replace("least cost", "fewest devices")  # by which those without a price are ranked
     rest = f"{words}, {each_answer(first)} for each reader, {cost_words(first, field)}."
-    return found_first(first, f"{name}: {fleet(first)}.", rest[0].upper() + rest[1:])
+    rest = " ".join(filter(None, (rest[0].upper() + rest[1:], likely_words(report["plan"], field))))
+    return found_first(first, f"{name}: {fleet(first)}.", rest)
 
 
 def render(report: Report) -> str:
@@ -125,7 +128,7 @@ def render(report: Report) -> str:
         POWER,
     )
     caption = f"What serves {model_name(report['question'])}, best first"
-    listed = option_table(options_of(report), "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption)
+    listed = option_table(rows_of(report["plan"]), "Devices", fleet, WILL_IT_FIT, columns=columns, caption=caption)
     drawn = plot(report, fleet, WILL_IT_FIT, cost=field, words=f"{price}, USD")
     return plan_html(headline(report), report, listed + drawn if options_of(report) else "", ASSUMPTIONS)
 

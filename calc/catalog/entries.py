@@ -23,6 +23,16 @@ def fold(name: str) -> str:
     return DROPPED_WORDS.sub(" ", folded).replace(" ", "") or folded.replace(" ", "")
 
 
+def sold_with(entry_id: str, entry: Mapping[str, object]) -> dict[str, float]:
+    """Return the ids of an accelerator as it is sold with other memory than its entry has, each with its GiB.
+
+    >>> sold_with("m6-32gb", {"other_memory": [[24, 16]]})
+    {'m6-24gb': 24.0}
+    """
+    pairs: list[tuple[float, float]] = entry.get("other_memory", [])  # type: ignore[assignment]
+    return {re.sub(r"\d+gb$", f"{size:g}gb", entry_id): float(size) for size, _ in pairs}
+
+
 def compared(name: str) -> str:
     """Return a name as it is compared: a tag of Ollama's library as it is written, any other folded.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from calc.catalog.entries import DROPPED_WORDS, lookup_names
+from calc.catalog.entries import DROPPED_WORDS, lookup_names, sold_with
 from calc.derivation import INFO, Warn
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 COUNT = re.compile(r"^\s*(\d{1,5})\s*[x×](?!tx?\b)\s*(?=[a-z]|\d{3})|\s[x×]\s?(\d{1,5})\s*$")
 REMARK = re.compile(r"[(\[]([^)\]]*)[)\]]")
 CORES = re.compile(r"(\d+)[^a-z0-9]?cores?\b(?!\s*cpu)")
-SIZE = re.compile(r"(?<![\w.])(?:(\d{1,3})\s*[-–]\s*)?(\d+(?:\.\d+)?)\s?(gib|gb|g)\b")  # 80GB, 79.18 GiB, 94-96GB
+SIZE = re.compile(  # 80GB, 79.18 GiB, 94-96GB; an id's rx-580-8gb has one
+    r"(?<![\w.])(?:(?<!-)(\d{1,3})\s*[-–]\s*)?(\d+(?:\.\d+)?)\s?(gib|gb|g)\b"
+)
 WORD = re.compile(r"[a-z0-9.+]+")
 FORM = re.compile(r"(sxm)\d?|pcie|nvl|oam|mezzanine|workstation|server|maxq")  # the same chip, fed and cooled otherwise
 SAID_BESIDE = re.compile(
@@ -124,8 +126,7 @@ class MarketNames:
             self.named[entry_id] = names
             size = float(entry["memory"]["value"])  # type: ignore[index]
             self.sizes[entry_id] = frozenset({size / 1e9, size / 2**30}.union(*(named.sizes for named in names)))
-            for other, _ in entry.get("other_memory", ()):  # type: ignore[attr-defined]
-                self.variants[re.sub(r"\d+gb$", f"{other:g}gb", entry_id)] = (entry_id, float(other))
+            self.variants |= {other: (entry_id, gib) for other, gib in sold_with(entry_id, entry).items()}
             for word in frozenset[str]().union(*(named.words.difference(FAMILIES) or named.words for named in names)):
                 self.by_word.setdefault(word, []).append(entry_id)
         self.order = {entry_id: place for place, entry_id in enumerate(self.named)}

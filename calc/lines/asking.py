@@ -156,8 +156,8 @@ def asks_of_money(reader: Reader, model: object, device: object) -> bool:
     if model or device or reader.alone or not paid(reader) or ELSEWHERE.search(reader.line.small):
         return False
     reader.read_macs(APPLE)
-    asked = asks_for(reader, FOR_HARDWARE) or asks_for(reader, FOR_MODELS)
-    return asked and all(FOR_A_PURPOSE.fullmatch(part.text.lower()) for part in reader.line.unread())
+    purposes = all(FOR_A_PURPOSE.fullmatch(part.text.lower()) for part in reader.line.unread())
+    return purposes and not SOMETHING.search(reader.line.small)  # $2000 for coding, and not $2000 on something
 
 
 def elsewhere(reader: Reader) -> bool:

@@ -220,8 +220,10 @@ class DeviceNames:
     def names_device(self, window: list[Piece]) -> bool:
         """Return whether words begin and end as a name does, and are not a size alone."""
         first, last = window[0].text, window[-1].text
-        if TIMES.fullmatch(last) and self.catalog.reading(" ".join(piece.text for piece in window[:-1])):
-            return False  # 3090 24gb x2, DGX Spark x2, and not EVO-X2
+        texts = [piece.text for piece in window]
+        times = next((words for words in (1, 2) if TIMES.fullmatch("".join(texts[-words:]))), 0)
+        if times and self.catalog.reading(" ".join(texts[:-times])):
+            return False  # 3090 24gb x2, DGX Spark x 2, and not EVO-X2
         if BARE_VERSION.fullmatch(" ".join(piece.text for piece in window)):
             return False  # a Xeon's v4, and no TPU's
         if last in OF_MEMORY and not sizes_in(window):  # A100 memory

@@ -167,7 +167,7 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
         return (None if kind == "hardware" else ""), None
     if field == "of":
         return (None if kind in ("limit", "longest") else ""), None
-    if field in ("owns", "buys"):  # which changes what is looked for, and nothing of what is there
+    if field in ("owns", "buys", "one_box"):  # which changes what is looked for, and nothing of what is there
         return (field if kind == "hardware" and reader.value("accelerator") is None else None), value
     if field == "hours_a_day" and value == DAY_HOURS and kind in RUN:
         return None, value  # what runs is timed, and paid, all day

@@ -25,15 +25,15 @@ WORDS = """
 a able about below across actually add adding advice advisor after against ai all also am amd an and any any1 anybody
 anyone anything apple approximately are around as ask asked at attempted average avg be been best better between big
 bigger biggest both bought box budget build but buy buying by calculator can can't card cards case cheap cheaper
-cheapest chip choose choosing company compare compared comparing comparison considering continue continued could cpu
-cuda current currently decent decide deploy deployed deploying desktop dgx difference different do doable docker does
-doing don't during each enough error errors estimate every everyone everything exact exactly example expect expected
-extremely fastest feasible fine fit fits fitting folks for from full gaming geforce generate get gets getting give
-given gives go goes gonna good got gpu gpus graphics guys had handle happen hardware has have having hello help here
-hey hf hgx hi hn hold home host hosted hosting how huawei i i'd i'm if im in inch incredibly inference instance
-instruct intel into is issue issues it it's its json just kind kinds know language largest launch launch_server least
-less let like ll llm llms load loading local locally lol long looking lying machine machine's machines mainly make many
-max maximum may maybe me mem memory meta might min mine minimum ml modded model models more most mostly much my
+cheapest chip choose choosing company compare compared comparing comparison computer computers considering continue
+continued could cpu cuda current currently decent decide deploy deployed deploying desktop dgx difference different do
+doable docker does doing don't during each enough error errors estimate every everyone everything exact exactly example
+expect expected extremely fastest feasible fine fit fits fitting folks for from full gaming geforce generate get gets
+getting give given gives go goes gonna good got gpu gpus graphics guys had handle happen hardware has have having hello
+help here hey hf hgx hi hn hold home host hosted hosting how huawei i i'd i'm if im in inch incredibly inference
+instance instruct intel into is issue issues it it's its json just kind kinds know language largest launch launch_server
+least less let like ll llm llms load loading local locally lol long looking lying machine machine's machines mainly make
+many max maximum may maybe me mem memory meta might min mine minimum ml modded model models more most mostly much my
 necessary need needed needs new nice normal number nvidia of office offline ok old on one one's only oom or other our
 out overall overkill own param parameter parameters params path pc people per perhaps plan planning please pls plz
 podman possible prefer pro psa purchase py python python3 quant quantisation quantization quantized quants question

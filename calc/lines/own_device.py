@@ -9,6 +9,7 @@ from calc.lines.line import Line
 from calc.lines.parts import LAUNCHED
 from calc.lines.quantities import MEMORY, OF_ALL
 from calc.lines.wording import ADDED_TO, APPLE, EXTERNAL, LAPTOP, MACBOOK
+from calc.planner.offered import in_each_size
 from calc.planning.cost import newest_purchase
 from calc.units import GIB
 
@@ -163,6 +164,6 @@ def macs(line: Line, facts: Catalog) -> list[str]:
     if not APPLE.search(line.small):
         return []
     carried = MACBOOK.search(line.small)
-    every = [device for device in facts.accelerators() if device.vendor == "Apple"]
+    every = [device for device in in_each_size(facts) if device.vendor == "Apple"]
     chips = [device for device in every if not (carried and ULTRA in device.name)]
     return [device.id for device in sorted(chips, key=lambda device: device.availability not in CURRENT)]

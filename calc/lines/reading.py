@@ -167,7 +167,9 @@ def limits(reader: Reader) -> dict[str, object]:
     segments = list(AT_HOME if reader.value("owns") else SEGMENTS)
     cards = reader.value("price") and CARDS.search(reader.line.small) and vendors(reader.fields()) != ["Apple"]
     home: dict[str, object] = {"buy": True} if reader.value("owns") or reader.value("buys") else {}
-    if home or cards:
+    if reader.value("one_box"):
+        home = {"buy": True, "segments": list(WHOLE)}
+    elif home or cards:
         home["segments"] = [name for name in segments if not (cards and name in WHOLE)]
     if (price := reader.value("price")) is not None:
         return {"price": price, "buy": True, **home}

@@ -82,6 +82,7 @@ RUNS: tuple[Rule, ...] = (
         r"|(?<!rent or )\b(?:buy|purchase|kaufen|comprar|acheter)\b(?! or rent)",
         said(True),
     ),
+    ("one_box", r"\b(?:(?:what|which|best|cheapest|an?) )?mini[- ]?(?:pcs?|computers?)\b", said(True)),
     ("owns", r"\bat home\b|\bhome[- ]?(?:lab|server)\b|\blocally\b", said(True)),
     # How it is divided, as people and the flags of engines have it.
     *((field, rf"-{{0,2}}\b(?:{words}){DEGREE}", plainly) for field, words in DIVIDED),

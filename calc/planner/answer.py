@@ -54,6 +54,7 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
         tried += more
     return {
         "options": [shown(question, search, option) for option in options],
+        "likely": likely(question, search, options),
         "frontier": frontier(question, search, options),
         "rejected": search.rejections(options),
         "searched": {
@@ -79,6 +80,14 @@ def searching(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Op
     search, every = Search(question, facts), list(places(question, facts))
     options = yield from search.looking(search.within_limits(every))
     return search, options, sum(place.number for place in every)
+
+
+def likely(question: Question, search: Search, options: list[Option]) -> Answer | None:
+    """Return what may fit and would come before the first option by cost or devices; None where that is no surer."""
+    found = search.may_fit
+    if found is None or not options or not options[0].is_sure or question.rank_by not in OF_FLEETS:
+        return None
+    return shown(question, search, found) if search.value(found) < search.value(options[0]) else None
 
 
 def served(question: Question, options: list[Option]) -> bool:

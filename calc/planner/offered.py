@@ -1,9 +1,11 @@
 """The devices that are tried: the reader's own, or all that one gets, in which numbers, and what they cost."""
 
+from collections.abc import Iterator
 from math import inf
 
 from calc.catalog import Catalog
 from calc.catalog.choices import MARKETS
+from calc.catalog.entries import sold_with
 from calc.catalog.records import Accelerator
 from calc.errors import ScenarioError
 from calc.planner.devices import Devices
@@ -69,8 +71,16 @@ def is_there(record: Accelerator, facts: Catalog) -> bool:
 def all_there(facts: Catalog) -> list[Accelerator]:
     """Return all devices that one gets today, found once for each loaded catalogue."""
     return facts.once(
-        "devices that one gets", lambda: [record for record in facts.accelerators() if is_there(record, facts)]
+        "devices that one gets", lambda: [record for record in in_each_size(facts) if is_there(record, facts)]
     )
+
+
+def in_each_size(facts: Catalog) -> Iterator[Accelerator]:
+    """Iterate over all accelerators, and over those with other memory than their entries' of which a price is known."""
+    for record in facts.accelerators():
+        yield record
+        others = sold_with(record.id, facts.entries("accelerators")[record.id])
+        yield from (facts.accelerator(other) for other in others if facts.prices("accelerators", other))
 
 
 def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
@@ -78,7 +88,7 @@ def kinds(question: Question, facts: Catalog) -> list[Accelerator]:
     if question.have:
         return [owned(question, facts)]
     limits, named = question.limits, question.limits.accelerators
-    tried = [record for record in facts.accelerators() if record.id in named] if named else all_there(facts)
+    tried = [record for record in in_each_size(facts) if record.id in named] if named else all_there(facts)
     return [
         record
         for record in tried

@@ -38,6 +38,7 @@ class Search(Inspection):
         self.fleets = dict[tuple[int, int], Fleet | Readers]()  # of candidates that share requests
         self.spreads = dict[tuple[int, int], Spread]()  # of candidates that share people
         self.estimated = self.looked = 0
+        self.may_fit: Option | None = None  # the best that is tight, of those that were looked at
         self.ended = False  # where a limit is asked for: at the end of what is looked for, before anything was too much
         self.hopeful = set[tuple[int, int]]()  # candidates in line by the fewest bytes that their models are read in
         self.turn = counting()  # of two that are ranked alike, the one that was put in line first
@@ -63,6 +64,7 @@ class Search(Inspection):
             yield self.looked
             answer = self.further(candidate)
             if isinstance(answer, Option):
+                self.keep_tight(answer)
                 heappush(
                     line, (self.is_last(answer), self.value(answer), order, next(self.turn), answer.candidate, answer)
                 )
@@ -79,6 +81,13 @@ class Search(Inspection):
         if any(self.price(option.candidate) is not None for option in found.values()):
             self.leave_unpriced(candidate for *_, candidate, option in line if option is None)
         return sorted(found.values(), key=lambda option: (self.is_last(option), self.value(option)))
+
+    def keep_tight(self, option: Option) -> None:
+        """Keep an option that is tight, and in no other doubt, if it is the best of such ones."""
+        if option.is_sure or doubted(option.candidate, self.facts):
+            return
+        if self.may_fit is None or self.value(option) < self.value(self.may_fit):
+            self.may_fit = option
 
     def nearer_bound(self, candidate: Candidate) -> tuple[bool, float] | None:
         """Return what ranks a candidate at best where its bound may be nearer than the one that put it in line."""

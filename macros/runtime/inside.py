@@ -10,6 +10,7 @@ import json
 import marshal
 import sys
 from importlib.util import MAGIC_NUMBER
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -157,20 +158,24 @@ class Unannotated(ast.NodeTransformer):
 def compiled(name: str, source: bytes) -> tuple[str, bytes]:
     """Return a module's bytecode with the name of its file, as PEP 552 has it; its source is not looked for."""
     tree = Unannotated().visit(ast.parse(source, name))
-    code = with_first_lines(compile(tree, name, "exec", dont_inherit=True))
+    code = pared(compile(tree, name, "exec", dont_inherit=True))
     return f"{name}c", MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + HASH + marshal.dumps(code)
 
 
-def with_first_lines(code: CodeType) -> CodeType:
+def pared(code: CodeType) -> CodeType:
     """Return code that knows the lines where functions begin and no other, as CPython's code_objects.md writes them.
 
     The others are a sixth of the bytes, and names with those of what is around them a hundredth. What goes wrong in a
-    page goes wrong outside of it, too, where they are known.
+    page goes wrong outside of it, too, where they are known. What a function works with is found by its place: its
+    arguments alone are called by their names, and those of all else are a thirtieth of what is left.
     """
-    inner = tuple(with_first_lines(part) if isinstance(part, CodeType) else part for part in code.co_consts)
+    inner = tuple(pared(part) if isinstance(part, CodeType) else part for part in code.co_consts)
     units = len(code.co_code) // 2  # of which an entry of the table covers up to eight
     first_line = b"".join(bytes([0x80 | 13 << 3 | min(8, units - at) - 1, 0]) for at in range(0, units, 8))
-    return code.replace(co_consts=inner, co_linetable=first_line, co_qualname=code.co_name)
+    taken = code.co_argcount + code.co_kwonlyargcount
+    taken += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+    names = code.co_varnames[:taken] + ("_",) * (code.co_nlocals - taken)
+    return code.replace(co_consts=inner, co_linetable=first_line, co_qualname=code.co_name, co_varnames=names)
 
 
 def write_zip(path: Path, members: list[tuple[str, bytes]]) -> None:

@@ -14,12 +14,29 @@ from calc import plan as plan_answer
 from calc.calculators import CALCULATORS, answer, steps
 from calc.calculators.html import in_words
 from calc.calculators.options import devices, with_sizes
+from calc.calculators.planned import rows_of
 from calc.calculators.scatter import Point, axis, scatter_html
 from calc.catalog import catalog
 from calc.planning.chance import SURE
 from calc.units import show_gib
 
 PLANS = ("what-runs", "what-hardware", "what-budget", "plan-service", "how-far")
+
+
+def test_what_likely_does_for_less_stands_beside_what_surely_does() -> None:
+    """Both are named with what they cost, and how likely the cheaper one fits; it is a row of the table, too."""
+    plan = CALCULATORS["what-hardware"]
+    report = plan.report({"model": "llama-3.3-70b", "pay": "buy"})
+    first, likely = report["plan"]["options"][0], report["plan"]["likely"]
+    assert likely["cost"]["purchase"] < first["cost"]["purchase"]
+    assert 0.5 <= likely["chance"] < SURE <= first["chance"]
+    assert estimate(likely["scenario"])["memory"]["chance"] == pytest.approx(likely["chance"], abs=1e-4)
+    said = plan.status(report)
+    assert f"{likely['cost']['purchase']:.0f} USD to buy: it fits with a chance of" in said
+    shown = unescape(plan.render(report))
+    assert shown.count("<tbody><tr>") and f">{devices(likely['scenario'])}</a>" in shown
+    by_speed = plan_answer({"want": "hardware", "model": "llama-3.3-70b", "rank_by": "speed"})
+    assert by_speed["likely"] is None
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -146,7 +163,7 @@ def test_what_is_bought_is_named_with_its_price() -> None:
     report = CALCULATORS["what-hardware"].report({"pay": "buy"})
     price = report["plan"]["options"][0]["cost"]["purchase"]
     assert f"{price:,.0f} USD to buy." in CALCULATORS["what-hardware"].status(report)
-    used = [option["cost"]["prices"]["purchase"]["kind"] == "used" for option in report["plan"]["options"]]
+    used = [option["cost"]["prices"]["purchase"]["kind"] == "used" for option in rows_of(report["plan"])]
     assert CALCULATORS["what-hardware"].render(report).count("<small>second hand</small>") == sum(used) > 0
 
 

@@ -376,6 +376,17 @@ def test_what_is_not_understood_is_said(row: dict[str, str]) -> None:
     assert all(word in said for word in row["unread"].split())
 
 
+@pytest.mark.parametrize(
+    "card",
+    ["rx 550", "rx 6400", "rx 6500 xt", "rx 6800m", "rx 7900m", "gtx 960", "gtx 1080m", "arc a310", "vega 11", "k40"],
+)
+def test_a_card_without_an_entry_is_no_neighbour_s(card: str) -> None:
+    """What the catalogue lacks is named as not understood, and never taken for what it has: RX 580 for RX 550."""
+    reading = read(f"{card} llama 3 8b")
+    assert reading["scenario"] is None and "accelerator" in reading["missing"]
+    assert card in " ".join(part["text"] for part in reading["unread"]).casefold()
+
+
 @pytest.mark.parametrize(("model", "tokens"), [("llama 3.3 70b", 8192), ("whisper large v3", 448), ("bge-small", 512)])
 def test_a_length_that_is_not_said_is_one_that_the_model_has(model: str, tokens: int) -> None:
     """It is that of the forms, or where the model ends: Whisper's max_target_positions is 448."""

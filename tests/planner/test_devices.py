@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from calc import plan
+from calc import estimate, plan
 from calc.catalog import catalog
 from calc.planner.devices import Devices
 
@@ -71,3 +71,19 @@ def test_what_no_cloud_holds_several_of_has_no_rent_together() -> None:
         (option,) = found["options"]
         assert option["scenario"]["accelerators"] == number
         assert (option["cost"]["rent_per_month"] is not None) is rented
+
+
+@pytest.mark.parametrize(
+    ("device", "money"), [("m6-24gb", 1100), ("m5-pro-24gb", 1700), ("ryzen-ai-max-395-64gb", 2200)]
+)
+def test_a_budget_finds_computers_in_the_sizes_that_have_a_price(device: str, money: float) -> None:
+    """A Mac mini with 24 GB is sold for less than one with 32, which is the catalogue's entry."""
+    question = {
+        "want": "hardware",
+        "model": "llama-3.1-8b",
+        "limits": {"price": money, "segments": ["soc"]},
+        "count": 8,
+    }
+    found: dict[str, Any] = {option["scenario"]["accelerator"]: option for option in plan(question)["options"]}
+    assert found[device]["cost"]["purchase"] <= money
+    assert estimate(found[device]["scenario"])["memory"]["fits"]

@@ -42,13 +42,14 @@ def some_models(count: int) -> list[str]:
 
 
 def served(search: Search, candidate: Candidate) -> Option | None:
-    """Return the first scenario of a candidate that surely fits, else the first that serves, by whole reports."""
-    likely: Option | None = None
+    """Return the first scenario of a candidate that surely fits, else the best that serves, by whole reports."""
+    serve = list[Option]()
     for scenario in candidate.scenarios:
         option = served_as(search, candidate, scenario)
         if option and option.is_sure:
             return option
-        likely = likely or option
+        serve += [option] if option else []
+    likely = min(serve, key=search.value, default=None)
     if candidate.beside is None or not lacks_memory(candidate.scenarios[-1]):
         return likely
     if divided := least_on_host(candidate.beside):

@@ -27,6 +27,11 @@ def asked(model: str, engine: str, accelerator: str, **fields: object) -> Any:
         ("llama-3.1-8b", "llama.cpp", "RTX 4090", "awq"),
         ("llama-3.1-8b", "vllm", "GTX 1080 Ti", "awq"),
         ("llama-3.1-8b", "vllm", "V100 32GB", "fp8"),
+        ("llama-3.1-8b", "vllm", "Tesla M40", "bf16"),
+        ("llama-3.1-8b", "vllm", "RX 580", "bf16"),
+        ("llama-3.1-8b", "sglang", "RX Vega 64", "bf16"),
+        ("llama-3.1-8b", "transformers", "RX 5700 XT", "bf16"),
+        ("llama-3.1-8b", "transformers", "Tesla K80", "bf16"),
         ("deepseek-v3", "llama.cpp", "H200", "published"),
         ("qwen3-32b", "mlx", "M3 Ultra", "gptq-int4"),
         ("deepseek-v3.2", "vllm", "RX 7900 XTX", "bf16"),
@@ -74,6 +79,24 @@ def test_what_runs(model: str, engine: str, accelerator: str, weights: str) -> N
     """What the engine's tables list runs, and each of the three facts is named."""
     report = asked(model, engine, accelerator, weights=weights)
     assert report["runs"] is True and len(report["runs_because"]) >= 3
+
+
+@pytest.mark.parametrize(
+    "accelerator", ["RX 480", "RX 580", "RX Vega 56", "GTX 970", "M40 24GB", "Radeon 780M", "Arc 140V"]
+)
+def test_old_and_small_devices_run_llama_cpp(accelerator: str) -> None:
+    """Where AMD's ROCm is not made for a generation, Vulkan is the usual way."""
+    report = asked("llama-3.2-3b", "llama.cpp", accelerator, weights="q4_k_m", context_tokens=4096)
+    assert report["runs"] and report["memory"]["fits"]
+    engine, device = catalog().engine("llama.cpp"), catalog().accelerator(accelerator)
+    usual = engine.backends_on(device.architecture, device.vendor)[0]
+    assert (usual == "vulkan") is (device.architecture in ("Polaris", "Vega 10"))
+
+
+def test_a_k80_takes_a_build_of_one_s_own() -> None:
+    """CUDA 12 left compute capability 3.7: nobody promises that llama.cpp runs."""
+    report = asked("llama-3.1-8b", "llama.cpp", "Tesla K80", weights="q4_k_m")
+    assert report["runs"] is None and "CUDA 11.4" in report["runs_because"][0]["message"]
 
 
 def test_what_nobody_says() -> None:

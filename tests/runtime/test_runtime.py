@@ -2,6 +2,7 @@
 
 import ast
 import json
+import marshal
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 import macros.runtime
 from calc.calculators import CALCULATORS, answer
 from macros.runtime import ASKED, ASKED_PACKAGES, RuntimeBuildError, build
+from macros.runtime.inside import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
@@ -32,6 +34,14 @@ READ = 'import fs from "node:fs"; fs.writeFileSync(process.argv[2], JSON.stringi
 # can be asked is imported.
 OF_ALL = {"what-runs", "what-budget"}  # calculators that look at every model, and so at those that write nothing
 FIRST = [json.dumps({"calculator": name, "fields": {}}) for name in CALCULATORS if name not in OF_ALL]
+SUMS = b"""
+def sums(first, *rest, by, **more):
+    total, found = by, []
+    for number in (first, *rest):
+        total += number
+        found.append(total)
+    return found + [total + one for one in more.values()]
+"""
 WORKER = ROOT / "docs/assets/calculator/worker.mjs"
 BOOT = """
 import fs from "node:fs";
@@ -155,6 +165,16 @@ def test_answers_as_this_python_does(booted: dict[str, Any]) -> None:
     """Each worked example has the same answer, byte for byte, in the runtime and in this Python."""
     assert [json.loads(reply)["ok"] for reply in booted["answers"]] == [True] * len(REQUESTS)
     assert booted["answers"] == [answer(request) for request in REQUESTS]
+
+
+def test_ships_names_of_arguments_alone() -> None:
+    """Of what a function works with, only what callers name keeps its name; each still finds its own."""
+    _, shipped = compiled("sums.py", SUMS)
+    found: dict[str, Any] = {}
+    exec(marshal.loads(shipped[16:]), found)
+    assert found["sums"](1, 2, by=3, most=40) == [4, 6, 46]
+    assert found["sums"].__code__.co_varnames[:4] == ("first", "by", "rest", "more")
+    assert set(found["sums"].__code__.co_varnames[4:]) == {"_"}
 
 
 def test_suggests_a_name(booted: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ FROM_DRIVER, FROM_SHARED = 0.9, 0.75  # of the advertised memory, what a driver 
 MOST_ANNOUNCED = 12  # months after its release in which a device is sold nowhere
 NARROW = ("fp8", "fp6", "fp4")
 LEAST_OTHER = 0.2  # of one 16-bit rate, which the other is not slower than
-LANES = (64, 128, 256)  # that an SM or CU adds and multiplies FP32 numbers on
+LANES = (64, 128, 192, 256)  # that an SM or CU adds and multiplies FP32 numbers on
 LEAST_NARROW = 0.45  # of the full 16-bit rate, which no narrower format is slower than
 
 

@@ -2,7 +2,7 @@
 
 from calc.catalog.checking.check import Check, Rules, with_fields
 from calc.catalog.choices import MARKETS, RENTS
-from calc.catalog.entries import Entry, Tables
+from calc.catalog.entries import Entry, Tables, sold_with
 
 PRICE_OF = ("accelerators", "machines", "models", "electricity", "currencies")
 PRICE_KINDS = (
@@ -50,7 +50,9 @@ def check_price(check: Check, where: str, entry: Entry, tables: Tables) -> None:
     check.choice(f"{where}.per", entry["per"], {per: None for _, per in PRICE_PER})
     check.choice(f"{where}.of", entry["of"], PRICE_OF)
     if entry["of"] in ("accelerators", "machines", "models"):
-        check.choice(f"{where}.item", entry.get("item", ""), tables[str(entry["of"])])
+        sold = [other for name, known in tables["accelerators"].items() for other in sold_with(name, known)]
+        others = sold if entry["of"] == "accelerators" else []
+        check.choice(f"{where}.item", entry.get("item", ""), [*tables[str(entry["of"])], *others])
         item = tables[str(entry["of"])].get(str(entry.get("item")), {})
         if item.get("availability") == "announced" and entry["kind"] not in BEFORE_SALE:
             check.problem(f"{where}.kind", f"nobody asks a price of this kind for {entry['item']}, which is announced")
