@@ -98,7 +98,7 @@ def pass_time(
     """
     bandwidth, given, rate = kernels.bandwidth, kernels.given, kernels.rate(PLAIN)
     parts: list[Timed] = []
-    device = launches = 0.0
+    device = launches = cuts = 0.0
     for operation, times in operations:
         seconds = kernels.by_kind[type(operation)](operation)
         if isinstance(operation, BESIDE):
@@ -114,7 +114,9 @@ def pass_time(
                 if schedule.loops_experts:
                     count = operation.experts * operation.matrices * factors.launches + 2.0 * operation.touched
             else:
-                factors = schedule.attention if isinstance(operation, Attention) else UNCHANGED
+                factors = UNCHANGED
+                if isinstance(operation, Attention):
+                    factors, cuts = schedule.attention, cuts + times
                 moved, count = operation.bytes / bandwidth, operation.launches * factors.launches
             flops = operation.flops / rate
             working = flops / (flops + moved) if flops else 0.0
@@ -125,7 +127,7 @@ def pass_time(
         device += times * seconds
         launches += times * (cut_launches(operation, count) if in_pieces else count)
     alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
-    host = 0.0 if alone else launches * schedule.launch_s
+    host = cuts * schedule.cut_s if alone else launches * schedule.launch_s
     chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
     return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)
 

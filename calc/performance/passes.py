@@ -20,6 +20,7 @@ from calc.performance.rank_model import RankModel
 from calc.performance.schedules import Schedule
 
 STREAM_BYTES = 4  # of an element of the hidden states as llama.cpp hands them on
+TOLD_BESIDE = 1500.0  # tokens of a text, as long as which telling a rank of all else of its sequence takes
 COPIED_TOKENS = 32  # of a pass from which on the device multiplies with what stands in the host's memory
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ class Passes(NamedTuple):
         )
         if self.schedule.mask_s:
             found = found._replace(between_s=found.between_s + self.masks_s(segments))
+        if self.schedule.told_s:
+            found = found._replace(between_s=found.between_s + telling_s(self.schedule, segments))
         if self.layout.pipeline == 1:
             return found
         names = self.model.output_names
@@ -231,3 +234,9 @@ class Passes(NamedTuple):
             prompt = self.demand.prompt_tokens
             return Segment(sequences, 1, max(context - prompt, 0), 1.0, encoded=prompt)
         return Segment(sequences, self.queries, context, float(self.queries))
+
+
+def telling_s(schedule: Schedule, segments: tuple[Segment, ...]) -> float:
+    """Return the seconds in which ranks are told of the sequences of a pass, with all their tokens."""
+    tokens = sum(segment.sequences * (segment.keys + segment.queries + TOLD_BESIDE) for segment in segments)
+    return schedule.told_s * tokens

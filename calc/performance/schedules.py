@@ -51,7 +51,9 @@ class Schedule(NamedTuple):
     attention: Factors
     step_s: float  # of the host between steps, as far as it is not hidden behind the device's work on the last one
     sequence_s: float  # of a step, for each sequence
+    told_s: float  # in which all ranks are told of a token of a text, before each step; 0: they have been
     launch_s: float  # of the host for each kernel that no graph holds
+    cut_s: float  # of the host for each attention that cuts the graph of a decoding step; 0: none does
     captured_sequences: float  # of a decoding step, up to which kernels are replayed as a graph
     prompt_graphs: bool  # prompts are replayed as graphs, too: in pieces, between what no graph holds
     pointwise_kernels: float  # where an engine that fuses what stands side by side has one, each passing over memory
@@ -205,7 +207,7 @@ def schedule_of(
         stepwise=stepwise,
         untuned=untuned,
         states=states,
-        ranks=attention_ranks(layout) > 1,
+        ranks=attention_ranks(layout),
         captured=captured,
         sampled=sampled if ENTRY in values else 0,
     )
@@ -221,7 +223,7 @@ def known_schedule(
     stepwise: bool,
     untuned: bool,
     states: bool,
-    ranks: bool,
+    ranks: int,
     captured: float,
     sampled: int,
 ) -> Schedule:
@@ -238,9 +240,11 @@ def known_schedule(
         attention=Factors(
             of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
         ),
-        step_s=of("step_s", tuple(kind for kind, holds in (("states", states), ("ranks", ranks), ("", True)) if holds)),
+        step_s=of("step_s", (*(["states"] if states else []), *(["ranks"] if ranks > 1 else []), "")),
         sequence_s=of("sequence_s") + (sampled * of(ENTRY) if sampled else 0.0),
+        told_s=ranks * of("told_s") if ranks > 1 and "told_s" in values else 0.0,
         launch_s=of("launch_s"),
+        cut_s=values.get(f"cut_s_{attention}", 0.0),
         captured_sequences=captured,
         prompt_graphs=bool(of("prompt_graphs")) if "prompt_graphs" in values else False,
         pointwise_kernels=of("pointwise_kernels"),

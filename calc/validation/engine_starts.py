@@ -107,12 +107,13 @@ OWN = {
     | {"expert_reading_factor_fp8-block@CDNA 3": 2.8, "weights_factor_fp8-block@CDNA 3": 1.5}
     | {"expert_reading_factor_mxfp4@AMD": 2.8, "expert_reading_factor_w4a16@AMD": 4.0}
     | {"expert_reading_factor_w4a16@RDNA 4": 4.0}
+    | {"expert_reading_factor_w4a16@NVIDIA@0.8": 2.2, "expert_reading_factor_w4a16@Ampere@0.8": 3.3}
     | {"expert_reading_factor_fp8@Blackwell data-center@0.8.4": 2.4}
     | {"expert_reading_factor_bf16@Blackwell data-center@0.8.4": 2.1}
     | {"expert_factor_fp8@Blackwell data-center@0.8.4": 2.2, "expert_factor_bf16@Blackwell data-center@0.8.4": 2.0}
     | {"matrix_factor_w4a16@consumer": 1.0, "matrix_factor_w4a16@Blackwell consumer": 1.0}
     | {"request_s": 0.012, "step_s": 2e-4, "step_s@0.11": 1e-3, "product_launches_fp8": 2.0}
-    | {"sequence_s": 4e-6, "sequence_s@0.11": 2e-5, "sequence_s@0.5": 1.15e-4, "sequence_s@V0": 2.4e-5}
+    | {"sequence_s": 4e-6, "sequence_s@0.11": 2e-5, "sequence_s@0.5.3": 1.15e-4, "sequence_s@V0": 2.4e-5}
     | {"launch_s_uncompiled": 5e-5, "launch_s_uncompiled@V0": 2e-5}
     | {"attention_factor_triton": 1.5},
     "sglang": SUSTAINED

@@ -548,3 +548,27 @@ def test_ray_carried_steps_to_several_ranks(version: str, apart: bool) -> None:
         data_center_schedule("vllm", version, "a100-sxm-80gb", layout=Layout(tensor=tensor)).step_s for tensor in (1, 2)
     )
     assert (ranks > 2 * alone) == apart
+
+
+@pytest.mark.parametrize(
+    ("version", "tensor", "is_told"), [("0.2.2", 8, True), ("0.2.6", 8, True), ("0.2.6", 1, False), ("0.2.7", 8, False)]
+)
+def test_ray_carried_all_tokens_to_each_rank(version: str, tensor: int, is_told: bool) -> None:
+    """Until 0.2.7, when a worker in vLLM's own process began to tell the others; one device alone needs no telling."""
+    found = data_center_schedule("vllm", version, "a100-sxm-80gb", layout=Layout(tensor=tensor))
+    assert found.told_s == (tensor * catalog().engine("vllm").values["told_s@0.2.6"] if is_told else 0.0)
+
+
+@pytest.mark.parametrize(("version", "by_marlin"), [("0.5.0", False), ("0.5.3", True), ("0.5.5", True)])
+def test_awq_went_to_marlin_within_a_year_of_graphs(version: str, by_marlin: bool) -> None:
+    """0.5.3 multiplies it by the kernels of GPTQ: https://github.com/vllm-project/vllm/pull/6612."""
+    engine = catalog().engine("vllm").of_version(version, "NVIDIA")
+    assert ("weights_factor_awq" not in engine.values) == by_marlin
+
+
+@pytest.mark.parametrize(("version", "cut"), [("0.10.1", True), ("0.11.0", False)])
+def test_attention_cut_the_graph_of_a_step(version: str, cut: bool) -> None:
+    """Before 0.11 the host launched attention by Triton between pieces; then whole steps became graphs."""
+    asked: dict[str, Any] = {"model": "gpt-oss-120b", "engine": "vllm", "accelerator": "a100-sxm-80gb"}
+    report: Any = estimate({**asked, "engine_version": version, "sequences": 1, "prompt_tokens": 128})
+    assert (report["speed"]["time_per_output_token_s"]["typical"] > 0.01) == cut

@@ -18,6 +18,14 @@ ASKED: list[dict[str, Any]] = [
     {"model": "qwen3-30b-a3b", "engine": "transformers", "accelerator": "h100-sxm-80gb"},
     {"model": "deepseek-v3", "engine": "sglang", "accelerator": "h200-sxm-141gb", "parallelism": {"tensor": 8}},
     {"model": "llama-3.1-70b", "engine": "vllm", "accelerator": "a100-sxm-80gb", "parallelism": {"pipeline": 3}},
+    {
+        "model": "mixtral-8x7b",
+        "engine": "vllm",
+        "engine_version": "0.2.5",
+        "accelerator": "a100-sxm-80gb",
+        "parallelism": {"tensor": 2},
+    },
+    {"model": "gpt-oss-20b", "engine": "vllm", "engine_version": "0.10.1", "accelerator": "a100-sxm-80gb"},
     {"model": "llama-3.1-8b", "engine": "llama.cpp", "accelerator": "rtx-4090", "weights": "q4_k_m"},
 ]
 
@@ -42,7 +50,8 @@ def test_sums_are_those_of_the_list(asked: dict[str, Any]) -> None:
         weights=speed.demand.weights,
         accelerator=speed.accelerator,
         market=device_class(speed.accelerator),
-        attention="flash",
+        attention=speed.attention,
+        layout=speed.layout,
     )
     step, prompt = passes.step(sequences=3, context=750), passes.prompt(sequences=1, tokens=700, before=0)
     listed, summed = passes._replace(schedule=schedule), SummedPasses(passes).under(schedule)
