@@ -117,7 +117,7 @@ OWN = {
     | {"launch_s_uncompiled": 5e-5, "launch_s_uncompiled@V0": 2e-5}
     | {"attention_factor_triton": 1.5},
     "sglang": SUSTAINED
-    | {"request_s": 0.02, "expert_launches": 1.5, "launch_s": 3.3e-5, "product_launches_quantized": 2.0}
+    | {"request_s": 0.008, "expert_launches": 1.5, "launch_s": 3.3e-5, "product_launches_quantized": 2.0}
     | {"attention_factor_triton": 1.5}
     | {f"expert_launches@{kind} data-center": 0.3 for kind in ("Blackwell", "Blackwell Ultra")}
     | {"step_s": 6e-4, "step_s@0.4": 1e-3},

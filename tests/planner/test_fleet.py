@@ -204,11 +204,11 @@ def test_fewer_servers_in_fewer_bits_come_before_more_in_more() -> None:
 
 
 def test_one_more_who_waits_is_never_cheaper() -> None:
-    """Where one replica may not fit, two that surely do come before dearer devices: nine people had paid more."""
+    """Where one replica may not fit, two that surely do come before dearer devices: one more had paid more."""
     question = {**SERVICE, "engine": "llama.cpp", "context_tokens": 8192, "limits": {"accelerators": ["p40", "a40"]}}
     question = {name: question[name] for name in question if name not in ("prompt_tokens", "output_tokens")}
     prices, sure = [], []
-    for users in (7, 8, 9, 14, 15, 16):
+    for users in (5, 6, 7, 10, 11, 16):
         answer: Any = plan({**question, "need": {"users": users}})
         first = answer["options"][0]
         prices.append(first["cost"]["rent_per_month"])
@@ -216,7 +216,7 @@ def test_one_more_who_waits_is_never_cheaper() -> None:
     assert prices == sorted(prices) and all(sure)
     assert prices[1] == prices[2] == pytest.approx(2 * prices[0])
     published = {**question, "weights": "published"}  # else fewer bits are looked for
-    alone: Any = plan({**published, "need": {"users": 9}, "limits": {"accelerators": ["p40"], "devices": 1}})
+    alone: Any = plan({**published, "need": {"users": 6}, "limits": {"accelerators": ["p40"], "devices": 1}})
     assert [option["chance"] < 0.95 for option in alone["options"]] == [True]  # there is no second one
 
 

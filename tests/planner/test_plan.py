@@ -1103,8 +1103,8 @@ def test_servers_hold_powers_of_two() -> None:
 def test_where_offers_start_is_the_rent_of_one() -> None:
     """Of a card that is rented at the start of a market place's offers alone, one has a rent and two have none."""
     limits = {"accelerators": ["p40-24gb"]}
-    for model, number in (("qwen3-32b", 1), ("llama-3.3-70b", 2)):
-        question = {"want": "hardware", "model": model, "weights": "q4_k_m", "limits": limits, "rank_by": "cost"}
+    for weights, number in (("q4_k_m", 1), ("q8_0", 2)):
+        question = {"want": "hardware", "model": "qwen3-32b", "weights": weights, "limits": limits, "rank_by": "cost"}
         answer: Any = plan(question)
         (option,) = answer["options"]
         assert option["scenario"]["accelerators"] == number
