@@ -87,6 +87,7 @@ FURTHER_TRAINING: dict[str, tuple[float, tuple[Any, ...]]] = {
     "varied_lengths": (0.1, (True, False)),
     "packed_tokens": (0.1, (1, 300)),
     "power_limit": (0.1, (150, "300 W")),
+    "pcie": (0.1, ("3.0 x4", "4.0 x8")),
     "keep_logits": (0.1, (False,)),
     "tables_apart": (0.1, (True,)),
     "adapter_dtype": (0.1, ("bf16", "fp32")),

@@ -37,7 +37,7 @@ TAKEN_BY = (
     | {
         "offload": ("training", "trained_on", "duration", "longest"),
         "prefix_hit_rate": ("speed", "cost"),
-        "pcie": (*RUN, "limit"),
+        "pcie": (*RUN, "limit", "duration"),
         LIMIT: (*RUN, "power", "duration"),
     }
 )

@@ -24,8 +24,8 @@ FEWEST_OF_A_STAGE = 4  # micro-batches
 
 def trained(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of training that a line makes."""
-    names = ("model", "accelerator", "accelerators", "power_limit", "framework", "method", "precision", "base_weights")
-    scenario = {"workload": "training", **reader.said((*names, "optimizer")), **layout(reader)}
+    names = ("model", "accelerator", "accelerators", "power_limit", "pcie", "framework", "method", "precision")
+    scenario = {"workload": "training", **reader.said((*names, "base_weights", "optimizer")), **layout(reader)}
     scenario |= reader.said(("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
     tokens = reader.number("training_tokens")
     anew = is_anew(reader) if tokens is None else tokens >= MANY

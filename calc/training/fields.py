@@ -31,6 +31,7 @@ FIELDS = (
     "memory_limit",
     "display",
     "power_limit",
+    "pcie",
     "parallelism",
     "framework",
     "method",

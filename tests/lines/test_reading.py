@@ -213,6 +213,8 @@ def test_a_limit_of_power_is_that_of_both_kinds_of_cards(watts: int, limits: lis
 def test_where_a_limit_of_power_tells() -> None:
     """It slows a run of training, and leaves memory alone: who asks what fits has the word left over."""
     assert read("train 8b qlora on 4090 at 300w how long")["scenario"]["power_limit"] == 300
+    wide = read("train 8b qlora on 2x 4090 at pcie 4.0 x8 how long")["scenario"]
+    assert estimate(wide)["scenario"]["pcie"] == "4.0 x8"
     assert read("max context qwen3 14b on 3090 at 300w")["unread"]
 
 

@@ -114,3 +114,13 @@ def test_a_share_of_the_shorter_of_launches_and_work_is_hidden(
     found = micro_batch(prepared.stages[0], Pace(plan, device, values), 1)
     one = found._replace(device=2.0, waiting=1.0, launch=launch, hand_over=0.5)
     assert (one.busy, one.launching) == pytest.approx((busy, added))
+
+
+@pytest.mark.parametrize(
+    ("device", "beside", "slower"),
+    [("a10-24gb", "rtx-a6000", True), ("rtx-a5500", "rtx-a6000", True), ("rtx-a5000", "rtx-a6000", False)],
+)
+def test_a_card_with_less_power_for_its_rate_lowers_its_clock(device: str, beside: str, *, slower: bool) -> None:
+    """An A10 has 150 W for 125 TFLOPS, an RTX A6000 300 for 155, an RTX A5000 as many for each."""
+    one, other = (Pace(plan_of(), FACTS.accelerator(name), FACTS.training_step.values) for name in (device, beside))
+    assert (one.shares[PRODUCTS] < 0.95 * other.shares[PRODUCTS]) is slower

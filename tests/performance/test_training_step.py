@@ -227,3 +227,16 @@ def test_what_a_device_was_asked_before_changes_no_time(changes: dict[str, Any])
     catalog().derived.pop("kernels of training", None)
     assert typical(**sixteen) != alone
     assert typical(**wanted) == alone
+
+
+def test_fewer_lanes_slow_what_cards_without_a_link_send_each_other() -> None:
+    """Half the lanes, longer steps; the card's own slot is what is taken, and a lone card sends nothing."""
+    asked = SMALL | {"accelerator": "rtx-3090", "sharding": "zero-3", "method": "lora", "micro_batch": 1}
+
+    def rate(cards: int, **slot: str) -> float:
+        found: Any = estimate(asked | {"accelerators": cards} | slot, repairs=False)
+        assert found["scenario"].get("pcie") == slot.get("pcie")
+        return float(found["speed"]["tokens_per_s_per_device"]["typical"])
+
+    assert rate(2) == rate(2, pcie="4.0 x16") > rate(2, pcie="4.0 x8") > rate(2, pcie="3.0 x8")
+    assert rate(1) == rate(1, pcie="3.0 x8")
