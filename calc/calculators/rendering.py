@@ -40,6 +40,7 @@ COMPARED_OF_TRAINING = (
 )
 Leads = tuple[tuple[str, str], ...]  # words, and the calculator that they lead to
 WHOLE = re.compile(r"\d[\d,]* × [\w,]*\w|\(?\d+-way")
+UNCOUNTED = "That it fits is not certain: not all of its memory is counted."
 SEVERITIES = {WRONG: "Wrong", CAUTION: "Caution", INFO: "Note"}  # the gravest first
 
 
@@ -141,6 +142,8 @@ def unless_started(report: Report) -> str:
 
     Of engines it is known what they run, of frameworks only what they do not.
     """
+    if not report["memory"].get("counted", True):
+        return f" {UNCOUNTED}"
     if report["runs"] is None and "engine" in report["scenario"]:
         return " That it starts is not certain: nobody is known to say that it runs."
     if report["measured"]["started"]:

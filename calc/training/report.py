@@ -10,7 +10,7 @@ from calc.errors import read_whole
 from calc.memory.training.moments import Timeline
 from calc.memory.training.reserve import Totals, device_bytes, totals
 from calc.memory.training.working import parts_of, sum_step
-from calc.planning.chance import LIKELY, is_sure
+from calc.planning.chance import is_sure
 from calc.planning.measured import (
     TRAINING_MEMORY,
     TRAINING_SPEED,
@@ -42,8 +42,7 @@ def training_report(
         parts = [part._replace(steps=()) for part in parts]
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
     risky = risks(asked, sizes, facts)
-    if memory.get("fits") and any(warning.code in UNCOUNTED for warning in risky):
-        memory["chance"] = LIKELY
+    memory["counted"] = UNCOUNTED.isdisjoint(warning.code for warning in risky)
     if working and asked.accelerator is not None:
         needed = devices_needed(plan, room_on(asked.accelerator, facts), facts, fits=memory["fits"] is True)
         memory["devices_needed"] = needed.devices if needed else None

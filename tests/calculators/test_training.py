@@ -97,7 +97,7 @@ def test_where_it_fits_the_room_is_shown() -> None:
     ("fields", "state", "why"),
     [
         ({}, "yes", ""),
-        ({"model": "gemma-3-4b"}, "tight", "That it fits is not certain: 50 % of such runs need more memory."),
+        ({"model": "gemma-3-4b"}, "tight", "That it fits is not certain: not all of its memory is counted."),
         ({"model": "t5-3b"}, "tight", "That it starts is not certain: nothing like it was measured."),
     ],
     ids=str,
