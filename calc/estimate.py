@@ -14,7 +14,7 @@ from calc.memory.published_formats import is_eight_bit
 from calc.memory.working import sum_step
 from calc.planning.bare_report import bare, bare_fit, bare_parts, bare_totals
 from calc.planning.chance import chance_in, is_sure
-from calc.planning.refusals import refusal
+from calc.planning.refusals import Refusal, refusal, whole_first
 from calc.planning.support import Runs, refused, what_runs
 from calc.question import Question, read_question
 from calc.question_warnings import answer_warnings, doubts, length_doubts, warnings
@@ -159,12 +159,27 @@ def runs_of(question: Question) -> Runs:
     works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))
     asked = question.asked
     against = asked.engine and refusal(asked.engine, question.demand, asked.attention, asked.own_tokens)
+    against = against or converted_late(question)
     if not against or works.runs is False:
         return works
     if not against.told:
         return refused(works, (against.message, against.source))
     known = works.because if works.runs is None else ()
     return Runs(None, ((against.message, against.source), *known), works.on_device)
+
+
+def converted_late(question: Question) -> Refusal | None:
+    """Return what stands against weights that a scenario asks to be converted as they are loaded; None for others.
+
+    A name of a repository that says its format is of one that holds the weights so.
+    """
+    engine, device, model = question.asked.engine, question.accelerator, question.reader.given.get("model")
+    weights = question.reader.given.get("weights")
+    if engine is None or device is None or not isinstance(model, str) or weights in (None, PUBLISHED):
+        return None
+    if (said := catalog().named_format(model)) and said.weights is not None:
+        return None
+    return whole_first(catalog(), engine, question.asked.model_id, question.demand, question.layout, device)
 
 
 def repairs_of(

@@ -4,8 +4,8 @@ An answer is sure where it says that something does not run, and where what it s
 likely as `SURE` asks for. That it starts is sure only where it is not in doubt that it runs, and somebody has measured
 the like: of what had room at first sight and nobody had measured, four of ten did not run. Of a version that is named
 it has to be measured in this one or an older one, and the family of models too: of what was sure without that, half
-did not start. `first_answers.csv` keeps what was answered to questions that were written down before anything was
-computed of them.
+did not start. Of training it is known only what does not run, and all of its memory has to be counted.
+`first_answers.csv` keeps what was answered to questions that were written down before anything was computed of them.
 """
 
 from collections import Counter
@@ -69,8 +69,8 @@ def answered(row: Row) -> Answer:
         return Answer(REFUSED, sure=True)
     memory = report["memory"]
     if memory["fits"]:
-        started = report["runs"] is True and report["measured"].get("started", False)
-        return Answer(STARTS, sure=started and memory["chance"] >= SURE)
+        runs = report["runs"] is True or memory.get("counted", False)  # of training it is not known what runs
+        return Answer(STARTS, sure=runs and report["measured"].get("started", False) and memory["chance"] >= SURE)
     return Answer(FULL, sure=memory["chance"] <= 1 - SURE)
 
 

@@ -8,7 +8,7 @@ from calc.calculators.asked import METHODS, device_words, format_words
 from calc.calculators.calculator import Calculator
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
-from calc.calculators.rendering import Verdict, surely
+from calc.calculators.rendering import UNCOUNTED, Verdict, surely
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
@@ -114,13 +114,15 @@ def left(option: Any) -> str:
 
 def is_sure(option: Any) -> bool:
     """Return whether an option surely fits; else it is tight."""
-    return surely(option["chance"]) is True
+    return surely(option["chance"]) is True and bool(option.get("counted", True))
 
 
 def tight(option: Any) -> str:
     """Return in a sentence how tight an option is and what makes it sure; empty where it is."""
+    if surely(option["chance"]) is True:
+        return "" if is_sure(option) else UNCOUNTED
     why = with_sizes(option["why"].partition("; ")[2], [option["margin_bytes"]])
-    return "" if is_sure(option) else f"It is {why}."
+    return f"It is {why}."
 
 
 def found_first(option: Any, headline: str, rest: str) -> Verdict:
@@ -128,7 +130,7 @@ def found_first(option: Any, headline: str, rest: str) -> Verdict:
     made = ""
     if (option["weights_from"] or {}).get("way") == "reader":
         made = f"Nobody is known to publish it in {format_of(option['scenario'])}: that is to be found or made."
-    return surely(option["chance"]), headline, " ".join(filter(None, (rest, tight(option), made)))
+    return is_sure(option) or "tight", headline, " ".join(filter(None, (rest, tight(option), made)))
 
 
 def drawn(option: Any) -> str:

@@ -40,6 +40,7 @@ COMPARED_OF_TRAINING = (
 )
 Leads = tuple[tuple[str, str], ...]  # words, and the calculator that they lead to
 WHOLE = re.compile(r"\d[\d,]* × [\w,]*\w|\(?\d+-way")
+UNCOUNTED = "That it fits is not certain: not all of its memory is counted."
 SEVERITIES = {WRONG: "Wrong", CAUTION: "Caution", INFO: "Note"}  # the gravest first
 
 
@@ -137,8 +138,13 @@ def starting(report: Report) -> Fits:
 
 
 def unless_started(report: Report) -> str:
-    """Return why it is not certain that something starts, as a sentence after another; empty where its like did."""
-    if report["runs"] is None:
+    """Return why it is not certain that something starts, as a sentence after another; empty where its like did.
+
+    Of engines it is known what they run, of frameworks only what they do not.
+    """
+    if not report["memory"].get("counted", True):
+        return f" {UNCOUNTED}"
+    if report["runs"] is None and "engine" in report["scenario"]:
         return " That it starts is not certain: nobody is known to say that it runs."
     if report["measured"]["started"]:
         return ""
@@ -152,7 +158,8 @@ def unless_sure(report: Report) -> str:
 
 def as_old(report: Report) -> str:
     """Return of which versions nothing is measured, where a reader named one: newer ones say nothing of it."""
-    return "" if "engine_version" in report["defaults"] else " in this version or an older one"
+    named = "engine" in report["scenario"] and "engine_version" not in report["defaults"]
+    return " in this version or an older one" if named else ""
 
 
 def part_bytes(report: Report, part_id: str) -> int:

@@ -21,7 +21,8 @@ from calc.calculators.rendering import (
     it_fits,
     measured_text,
     parts_html,
-    unless_tight,
+    starting,
+    unless_sure,
     whole_machines,
 )
 from calc.calculators.sizes import size_gib
@@ -56,7 +57,7 @@ def verdict(report: Report) -> Verdict:
     each = f"{run} {where}" if count == 1 else f"{run} on the fullest device, {where}"
     spare = size_gib(abs(memory["headroom_bytes"]))
     if memory["fits"]:
-        return fitting(memory), f"{it_fits(memory)}, with {spare} to spare:", f"{each}.{unless_tight(memory)}"
+        return starting(report), f"{it_fits(memory)}, with {spare} to spare:", f"{each}.{unless_sure(report)}"
     close = " Some such runs would fit." if memory["device_bytes_range"][0] <= memory["capacity_bytes"] else ""
     return False, f"It does not fit, {spare} are missing:", f"{each}.{close}{first_repair(report)}"
 

@@ -10,10 +10,10 @@ from calc.calculators.rendering import (
     answer_html,
     facts_html,
     fit_word,
-    fitting,
     measured_text,
     spoken,
-    unless_tight,
+    starting,
+    unless_sure,
 )
 from calc.calculators.sizes import size_gib
 from calc.calculators.training_answer import does_not_start
@@ -173,7 +173,7 @@ def headline(report: Report) -> Verdict:
     said += f" Each GPU does {rate}, {share} of its rate."
     whole = show_seconds(duration["typical"])
     if memory["fits"]:
-        return fitting(memory), whole, said + unless_tight(memory)
+        return starting(report), whole, said + unless_sure(report)
     missing = size_gib(-memory["headroom_bytes"])
     return False, f"It does not fit, {missing} are missing.", f"If it did: {whole} {said}{first_repair(report)}"
 

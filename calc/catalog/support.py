@@ -8,7 +8,8 @@ from calc.catalog.records import version_numbers
 DEVICE, FORMAT, FAMILY, CACHE, PRECISION = "device", "format", "family", "cache", "precision"
 DIVISION, METHOD, HEADS = "division", "method", "heads"
 TILES, GROUPS = "tiles", "groups"  # of a rank's outputs, and of what its experts read
-ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION, METHOD, HEADS, TILES, GROUPS)
+LOADING = "loading"  # of weights that the engine converts to a format: in 16 bit as a whole, and then converted
+ABOUT = (DEVICE, FORMAT, FAMILY, CACHE, PRECISION, DIVISION, METHOD, HEADS, TILES, GROUPS, LOADING)
 METHODS = ("full", "lora", "qlora")  # of training, the least last
 DIVIDED = ("tensor", "expert")  # degrees of parallelism that not every engine has, as facts on divisions name them
 TRAINED_APART = ("tensor", "pipeline", "context", "expert")  # those that not every framework of training has

@@ -119,6 +119,7 @@ def shown(question: Question, search: Search, option: Option) -> Answer:
         "fits": True,
         "margin_bytes": option.spare_bytes,
         "chance": round(option.chance, 4),
+        "counted": option.report["memory"].get("counted", True),
         "surer": surer,
         "weights_from": weights_from(option, search.facts),
         "speed": option.report["speed"],

@@ -22,7 +22,7 @@ from calc.planning.measured import (
 from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes, room_on
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
-from calc.training.checks import expert_warnings, warnings
+from calc.training.checks import UNCOUNTED, expert_warnings, warnings
 from calc.training.reading import Asked, overlaps, read_training, works_of
 from calc.training.speed import timed
 
@@ -41,6 +41,8 @@ def training_report(
     if not working:
         parts = [part._replace(steps=()) for part in parts]
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
+    risky = risks(asked, sizes, facts)
+    memory["counted"] = UNCOUNTED.isdisjoint(warning.code for warning in risky)
     if working and asked.accelerator is not None:
         needed = devices_needed(plan, room_on(asked.accelerator, facts), facts, fits=memory["fits"] is True)
         memory["devices_needed"] = needed.devices if needed else None
@@ -67,23 +69,27 @@ def training_report(
         **works.as_dict(),
         "repairs": listed,
         "speed": found.speed,
-        "measured": measured_report(
-            measured(facts, TRAINING_MEMORY, memory_bucket(plan, asked.accelerator)),
-            measured(facts, TRAINING_SPEED, training_bucket(plan, asked.accelerator)) if found.speed else None,
-        ),
+        "measured": measured_of(asked, facts, timed=found.speed is not None),
         "cost": found.cost,
         "steps": [step.as_dict() for step in steps] if working else [],
-        "warnings": [warning.as_dict() for warning in (*works.warnings(), *risks(asked, facts))],
+        "warnings": [warning.as_dict() for warning in (*works.warnings(), *risky)],
         "catalog": facts.version,
     }
 
 
-def risks(asked: Asked, facts: Catalog) -> list[Warn]:
+def measured_of(asked: Asked, facts: Catalog, *, timed: bool) -> Report:
+    """Return the report's field on measurements, of speed too where it is timed: who measured anything had it start."""
+    memory = measured(facts, TRAINING_MEMORY, memory_bucket(asked.plan, asked.accelerator))
+    speed = measured(facts, TRAINING_SPEED, training_bucket(asked.plan, asked.accelerator))
+    return {**measured_report(memory, speed if timed else None), "started": bool(memory.rows or speed.rows)}
+
+
+def risks(asked: Asked, sizes: Totals, facts: Catalog) -> list[Warn]:
     """Return what a scenario leaves open, and what is risky about it or has no effect."""
     doubts = name_doubts(asked.reader, facts, asked.plan.layout.devices)
     return [
         *doubts,
-        *warnings(asked.plan, asked.model.context_tokens, asked.accelerator),
+        *warnings(asked.plan, asked.model.context_tokens, asked.accelerator, sizes.device.typical),
         *expert_warnings(asked.plan, asked.filled.get("framework")),
     ]
 

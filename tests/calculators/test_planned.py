@@ -227,6 +227,16 @@ def test_a_plan_is_as_sure_as_its_first_option(name: str, fields: dict[str, str]
     assert ("make it sure" in status) is (verdict == "tight")
 
 
+def test_a_plan_of_what_is_not_wholly_counted_is_tight() -> None:
+    """The first option has room for it, and the verdict says why it has no tick."""
+    plan = CALCULATORS["plan-fine-tune"]
+    report = plan.report({"model": "gemma-3-4b", "method": "qlora"})
+    option = report["plan"]["options"][0]
+    assert option["chance"] >= SURE and not option["counted"]
+    assert 'data-fits="tight"' in plan.render(report)
+    assert "That it fits is not certain: not all of its memory is counted." in plan.status(report)
+
+
 def test_nothing_runs_is_said_once() -> None:
     """No model is so fast on this card: the verdict denies it once."""
     runs = CALCULATORS["what-runs"]

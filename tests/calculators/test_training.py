@@ -93,6 +93,22 @@ def test_where_it_fits_the_room_is_shown() -> None:
     assert "calc-repairs" not in sure and "Each of these alone makes it sure, cheapest first:" in tight
 
 
+@pytest.mark.parametrize(
+    ("fields", "state", "why"),
+    [
+        ({}, "yes", ""),
+        ({"model": "gemma-3-4b"}, "tight", "That it fits is not certain: not all of its memory is counted."),
+        ({"model": "t5-3b"}, "tight", "That it starts is not certain: nothing like it was measured."),
+    ],
+    ids=str,
+)
+def test_a_tick_that_is_withheld_says_why(fields: dict[str, str], state: str, why: str) -> None:
+    """Where memory is not wholly counted, and where nobody measured the like, however much room is left."""
+    found = ask("fine-tune", **{"model": "llama-3.1-8b", "method": "lora", "accelerator": "h200-sxm-141gb", **fields})
+    assert f'data-fits="{state}"' in found["html"]
+    assert why in found["status"] and bool(why) is ("not certain" in found["status"])
+
+
 def test_pre_training_is_offered_no_adapters() -> None:
     """A model that is not trained yet has nothing to adapt."""
     html = ask("pre-training", sharding="none")["html"]

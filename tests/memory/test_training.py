@@ -269,6 +269,7 @@ def test_the_contract_page_names_every_field_of_training() -> None:
         ({"model": "qwen2.5-vl-7b", "method": "lora"}, "towers-not-counted"),
         ({"model": "qwen3-30b-a3b", "method": "qlora", "framework": "trl"}, "experts-not-quantized"),
         ({"model": "llama-3.3-70b", **SHARED, "accelerator": "a100-sxm-80gb"}, "base-loaded-whole"),
+        ({"model": "llama-3.3-70b", **SHARED, "method": "qlora", "accelerator": "a100-sxm-40gb"}, "base-loaded-whole"),
         ({"precision": "fp8-mixed", "accelerator": "a100-sxm-80gb"}, "format-not-native"),
         ({"parallelism": {"tensor": 2}, "accelerator": "rtx-4090"}, "tensor-over-pcie"),
     ],
@@ -301,6 +302,25 @@ def test_a_base_that_a_device_holds_is_not_warned_of() -> None:
     """Who loads it whole has room for it."""
     warnings: Any = estimate({**SMALL, **SHARED, "accelerator": "a100-sxm-80gb"})["warnings"]
     assert "base-loaded-whole" not in [warning["code"] for warning in warnings]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"model": "gemma-3-4b", "method": "qlora"}, "towers-not-counted"),
+        ({"model": "qwen3-30b-a3b", "method": "qlora", "framework": "trl"}, "experts-not-quantized"),
+        ({"model": "llama-3.3-70b", **SHARED, "accelerators": 64}, "base-loaded-whole"),
+    ],
+    ids=str,
+)
+def test_what_is_not_wholly_counted_says_so(changes: dict[str, object], code: str) -> None:
+    """However much room is left; and the like of which all is counted says that."""
+    asked = {**SMALL, "accelerator": "h200-sxm-141gb", "sequence_tokens": 512, "checkpointing": "full", **changes}
+    report: Any = estimate(asked)
+    assert code in [warning["code"] for warning in report["warnings"]]
+    assert (report["memory"]["fits"], report["memory"]["counted"]) == (True, False)
+    like: Any = estimate({**asked, "model": "llama-3.1-8b"})
+    assert like["memory"]["counted"]
 
 
 def test_experts_stay_in_16_bit_by_framework() -> None:

@@ -584,7 +584,16 @@ def test_frameworks_train_in_a_precision(precision: str, framework: str | None, 
         ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.7.3"}, False),  # 13885, 17579
         ({"model": "deepseek-v3", "accelerator": "A100 SXM 80GB", "engine_version": "0.10.0"}, True),
         ({"model": "deepseek-v2", "weights": "fp8", "accelerator": "A100 SXM 80GB", "engine_version": "0.5.4"}, False),
-        ({"model": "deepseek-v2", "weights": "fp8", "accelerator": "A100 SXM 80GB", "engine_version": "0.10.0"}, True),
+        (
+            {
+                "model": "deepseek-v2",
+                "weights": "fp8",
+                "accelerator": "A100 SXM 80GB",
+                "accelerators": 8,
+                "engine_version": "0.10.0",
+            },
+            True,
+        ),
         ({"model": "llama-3.1-8b", "weights": "fp8", "accelerator": "A100 SXM 80GB", "engine_version": "0.5.4"}, True),
         ({"model": "deepseek-v2", "engine": "sglang", "weights": "awq", "engine_version": "0.3.6"}, False),  # 2270
         ({"model": "llama-3.1-8b", "engine": "sglang", "weights": "awq", "engine_version": "0.3.6"}, True),
@@ -634,3 +643,26 @@ def test_what_was_reported_not_to_start(fields: dict[str, Any], *, runs: bool | 
     plain = {"accelerator": "H200", "engine": "vllm", "weights": "q4_k_m" if fields.get("engine") else "published"}
     report: Any = estimate({**plain, **fields}, repairs=False)
     assert report["runs"] is runs and report["runs_because"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "runs"),
+    [
+        ({"engine": "sglang"}, None),
+        ({"engine": "sglang", "accelerators": 2}, True),  # a device holds its half in 16 bit
+        ({"engine": "sglang", "model": "qwen3-32b"}, True),  # Qwen publishes it in FP8
+        ({"engine": "sglang", "model": "RedHatAI/Qwen2.5-32B-Instruct-FP8-dynamic"}, True),
+        ({"engine": "sglang", "accelerator": "H100"}, True),
+        ({"engine": "vllm", "engine_version": "0.14"}, None),
+        ({"engine": "vllm", "engine_version": "0.15"}, True),
+        ({"engine": "vllm"}, True),
+    ],
+    ids=str,
+)
+def test_weights_that_are_converted_late_have_to_fit_before(fields: dict[str, Any], *, runs: bool | None) -> None:
+    """Of Qwen2.5 32B 61 GiB in 16 bit are loaded before they are 32 in FP8, which an L40S holds: it has no tick."""
+    asked_for = {"model": "qwen2.5-32b", "accelerator": "L40S", "weights": "fp8", "context_tokens": 256, **fields}
+    report: Any = estimate(asked_for, repairs=False)
+    assert report["memory"]["fits"] and report["runs"] is runs
+    assert any("in 16 bit on the devices" in item["message"] for item in report["runs_because"]) is (runs is None)
+    assert ("nobody is known to say that it runs" in CALCULATORS["will-it-fit"].status(report)) is (runs is None)

@@ -9,6 +9,7 @@ from calc.catalog.support import (
     DIVISION,
     FORMAT,
     GGUF,
+    LOADING,
     MAYBE,
     METHOD,
     METHODS,
@@ -51,7 +52,7 @@ def check_support(check: Check, where: str, entry: Entry, tables: Tables) -> Non
     devices = {str(device.get("architecture")) for device in tables["accelerators"].values()} | set(VENDORS)
     formats = {*tables["number_formats"], GGUF, MLX}
     divisions = {*TRAINED_APART, PACKED, PACKED_CACHE, REPLICATED, STAGED_TENSORS, STAGES, STATES_ALONE}
-    known_names = {FORMAT: formats, CACHE: formats, DIVISION: divisions, METHOD: set(METHODS)}
+    known_names = {FORMAT: formats, CACHE: formats, LOADING: formats, DIVISION: divisions, METHOD: set(METHODS)}
     named = known_names.get(str(entry["about"]))
     lists = (("where", devices), ("kinds", set(SEGMENTS)), ("names", named))
     for field, known in lists:
