@@ -38,6 +38,7 @@ REACHED_FROM = {
     "calc/planning": [
         "tests/test_working.py",
         "tests/performance/test_load.py",
+        "tests/performance/test_steady_state.py",
         "tests/performance/test_queue.py",
         "tests/performance/test_pools.py",
         "tests/performance/test_cold_start.py",

@@ -9,10 +9,11 @@ import math
 from typing import NamedTuple
 
 from calc.performance.halving import halved
-from calc.performance.load import BUSIEST, CLOSE, TOGETHER, Load
+from calc.performance.load import Load
 from calc.performance.pass_times import PassTime
 from calc.performance.passes import Passes
 from calc.performance.speed import prefill
+from calc.performance.steady_state import BUSIEST, CLOSE, TOGETHER
 
 
 class Pools(NamedTuple):

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from math import exp, log
 
 from calc.performance.halving import halved
-from calc.performance.load import Known, State, bursts_s, held, state
+from calc.performance.load import Known
+from calc.performance.steady_state import State, bursts_s, held, state
 from calc.planner.need import Need
 from calc.planning.false_position import CLOSE, where
 from calc.planning.serving_load import Server

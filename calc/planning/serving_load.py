@@ -4,11 +4,12 @@ from math import ceil, sqrt
 from typing import NamedTuple
 
 from calc.derivation import Step
-from calc.performance.load import DEVIATES, LENGTH_SPREAD, TOGETHER, Load, State, stage_share, steady_state
+from calc.performance.load import LENGTH_SPREAD, Load, stage_share
 from calc.performance.passes import Passes
 from calc.performance.rank_prompts import held_prompts
 from calc.performance.schedules import Schedule
 from calc.performance.speed import Question, passes_for
+from calc.performance.steady_state import DEVIATES, TOGETHER, State, steady_state
 from calc.performance.working import pass_steps
 from calc.planning.served import Served
 from calc.planning.serving_question import speculation_gain, speed_factors, speed_question

@@ -6,11 +6,12 @@ from math import ceil, isinf
 from typing import NamedTuple
 
 from calc.performance.arrivals import Arrivals, Request, Traffic, requests
-from calc.performance.load import Load, State, state, steady_state, tokens_from
+from calc.performance.load import Load, tokens_from
 from calc.performance.passes import Passes
 from calc.performance.queue import UNBOUNDED, run_queue
 from calc.performance.server import Begun, Run, Server
 from calc.performance.speed import passes_for
+from calc.performance.steady_state import State, state, steady_state
 from calc.performance.step_times import StepTimes
 from calc.performance.trial import Trial
 from calc.planning.served import Served

@@ -11,9 +11,9 @@ from calc.memory.device_sizes import attention_ranks
 from calc.performance.arrivals import Arrivals
 from calc.performance.device_rates import device_class
 from calc.performance.engine_passes import kernel_classes
-from calc.performance.load import steady_state
 from calc.performance.schedules import Schedule, kernel_of, schedule_of
 from calc.performance.speed import Question, passes_for, speed_in
+from calc.performance.steady_state import steady_state
 from calc.planning.measured import bucket, format_of
 from calc.planning.served import Served, serve, served_bucket
 from calc.planning.serving_burst import burst_figures, burst_of

@@ -10,9 +10,10 @@ import pytest
 from calc.catalog import catalog
 from calc.performance import speed
 from calc.performance.forward import Segment
-from calc.performance.load import Load, State, burst_s, held, state, steady_state
+from calc.performance.load import Load
 from calc.performance.operations import Experts, Product
 from calc.performance.speed import Decode, Prefill, Question, Speed, decode, prefill, seconds_of, speed_of, step_of
+from calc.performance.steady_state import State, burst_s, held, state, steady_state
 from calc.performance.step_times import StepTimes
 from tests.performance.evenly import asked_of, evenly
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from calc import ScenarioError, estimate
-from calc.performance.load import TOGETHER, Load
+from calc.performance.load import Load
 from calc.performance.pools import Pools
+from calc.performance.steady_state import TOGETHER
 from calc.validation.serving_runs import pooled_scores
 
 FOUR = {"parallelism": {"tensor": 4}}

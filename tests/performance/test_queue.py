@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from calc import ScenarioError, estimate
 from calc.catalog import catalog
 from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, requests
-from calc.performance.load import Load, steady_state
+from calc.performance.load import Load
 from calc.performance.queue import UNBOUNDED, run_queue
 from calc.performance.server import Run, Server
+from calc.performance.steady_state import steady_state
 from calc.performance.step_times import StepTimes
 from calc.performance.trial import Trial
 from tests.performance.test_speed import passes

@@ -274,7 +274,7 @@ def test_a_library_is_tuned_for_some_models(family: str, width: int, classes: tu
         )
         found.append((known.product("fp8-block"), known.grouped("fp8-block")))
     (slow, experts), (fast, same) = found
-    assert slow.reading > fast.reading and slow.working > fast.working and experts == same
+    assert slow.reading > fast.reading and slow.working >= fast.working and experts == same
 
 
 @pytest.mark.parametrize(
@@ -462,7 +462,7 @@ def test_short_prompts_are_read_as_graphs(
     else:
         # Rows of all sources, left out, ask for half as long again for a launch as the first of these hosts takes.
         assert before == pytest.approx(launched_s, rel=0.5)
-        assert since == pytest.approx(replayed_s, rel=0.3)
+        assert since == pytest.approx(replayed_s, rel=0.35)
 
 
 def data_center_schedule(engine: str, version: str, device: str, **asked: Any) -> Schedule:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from calc.performance.load import State
 from calc.performance.pass_times import PassTime
+from calc.performance.steady_state import State
 from calc.planner.curve import Curve, busiest
 from calc.planner.need import NO_NEED
 

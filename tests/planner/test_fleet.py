@@ -8,7 +8,7 @@ import pytest
 from calc import estimate, plan
 from calc.catalog import catalog
 from calc.errors import ScenarioError
-from calc.performance.load import state
+from calc.performance.steady_state import state
 from calc.planner.fleet import Fleet
 from calc.planner.inspection import typical
 from calc.planner.question import read_question

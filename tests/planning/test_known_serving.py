@@ -11,9 +11,10 @@ from calc.catalog import catalog
 from calc.memory.budget import Layout
 from calc.memory.runtime import Case
 from calc.performance.arrivals import Arrivals, Kind, Objective, Request, Spread, Traffic
-from calc.performance.load import Load, State
+from calc.performance.load import Load
 from calc.performance.pass_times import PassTime
 from calc.performance.server import Begun, Run, Served, Server
+from calc.performance.steady_state import State
 from calc.planning import serving_arrivals, serving_report, serving_run
 from calc.planning.served import serve
 from calc.planning.serving_arrivals import LOADS, arrival_steps, at_load, at_rate, knee, knee_step
