@@ -29,9 +29,7 @@ class OwnKernels(NamedTuple):
     vector_weights: float = 0.0  # that a compute unit unpacks in a cycle by them, at most; 0: as fast as it reads
     state_share: float = 0.0  # of a device's FP32 rate, at which states are updated token by token
     state_step_s: float = 0.0  # of a token, which waits for the one before it
-    expert_tile: float = (
-        0.0  # tokens of a tile, of which each of a routed expert's is one's alone; 0: as the laws have it
-    )
+    expert_tile: float = 0.0  # tokens of a tile, each of which is one routed expert's alone; 0: as the laws have it
     expert_idle_share: float = 0.0  # of a token's arithmetic, what an empty place of a tile takes
     expert_kernels: float = 0.0  # that a layer's routed experts take then, from choosing them to adding up
     expert_passes: float = 0.0  # over what they read and write, by these kernels
@@ -57,6 +55,9 @@ class OwnKernels(NamedTuple):
 
 
 LIBRARIES = OwnKernels()
+BY_ATTENTION = "key_walk_s", "key_splits", "prompt_share"  # of which each way to attend has coefficients of its own
+APART = "fuses_casts", "sum_bytes", "triton", *BY_ATTENTION  # fields that are no coefficient by their own name
+BY_NAME = tuple(name for name in OwnKernels._fields if name not in APART)
 
 
 def own_kernels(
@@ -83,16 +84,12 @@ def known_kernels(
     values = same.values
 
     of = partial(first_of, values, classes=classes)
-    numbers = {name: of(name) for name in OwnKernels._fields[1:-5]}
-    walk, splits, share = (of(f"{name}_{attention}") for name in ("key_walk_s", "key_splits", "prompt_share"))
+    numbers = {name: of(name) for name in BY_NAME} | {name: of(f"{name}_{attention}") for name in BY_ATTENTION}
     most = inf
     if "sum_bytes" in values:
         names = ("sum_bytes", "symmetric_bytes") if values.get("symmetric_memory") else ("sum_bytes",)
         most = max(of(f"{name}_{ranks}") or of(name) for name in names)
-    fuses = bool(values["fuses_casts"])
-    return OwnKernels(
-        fuses, **numbers, sum_bytes=most, triton=triton, key_walk_s=walk, key_splits=splits, prompt_share=share
-    )
+    return OwnKernels(bool(values["fuses_casts"]), **numbers, sum_bytes=most, triton=triton)
 
 
 def first_of(values: Mapping[str, float], name: str, classes: tuple[str, ...]) -> float:

@@ -229,6 +229,7 @@ def known_schedule(
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
     values, ways = same.values, (attention, "")
+    steps = ("states", states), ("ranks", ranks > 1), ("", True)  # for which an engine may have a time of its own
 
     def of(name: str, kinds: tuple[str, ...] = ("",)) -> float:
         return coefficient(values, name, kinds, classes)
@@ -240,7 +241,7 @@ def known_schedule(
         attention=Factors(
             of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
         ),
-        step_s=of("step_s", (*(["states"] if states else []), *(["ranks"] if ranks > 1 else []), "")),
+        step_s=of("step_s", tuple(kind for kind, holds in steps if holds)),
         sequence_s=of("sequence_s") + (sampled * of(ENTRY) if sampled else 0.0),
         told_s=ranks * of("told_s") if ranks > 1 and "told_s" in values else 0.0,
         launch_s=of("launch_s"),

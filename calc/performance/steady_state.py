@@ -38,9 +38,7 @@ class State(NamedTuple):
     decoding: PassTime  # a step without prompts
     prompting: PassTime  # what carries a chunk of a prompt
     waiting_s: float = 0.0  # of the first token's, for a slot
-    burst_s: float = (
-        0.0  # of that, in rounds that begin at once; half of the seconds of all their prompts, over the rounds
-    )
+    burst_s: float = 0.0  # of that, in rounds that begin at once: half of what all their prompts take, over the rounds
     step_waits: float = 0.5  # steps that a request waits for as a mean, where there are any
     late_s: float = 0.0  # of the first token's, in which the prompt is at stages that have no more parts
     wave_s: float = 0.0  # of the first token's, behind the prompts that come with it, where decoding waits for all
@@ -129,9 +127,8 @@ def state(passes: Passes, load: Load, decoding: float, known: Known | None = Non
     each = reading.arrivals * reading.chunks / reading.together  # chunks for each step of decoding
     busy = min(each if load.mixes else each / (1.0 + each), BUSIEST)
     met = prompts_met(passes, load, reading, each=each, alone_s=alone_s, extra_s=extra, decoding=decoding)
-    front = (
-        decoding * passes.expected * load.stream_s + reading.arrivals * load.between_s
-    )  # of the front end, for a step
+    # Of the front end, for a step.
+    front = decoding * passes.expected * load.stream_s + reading.arrivals * load.between_s
     between = max(alone_s + met * extra, front)
     service = read_apart(passes, load, reading.chunks * (alone_s + extra if load.mixes else extra), known)
     queueing, wave = min(busy / (2.0 * (1.0 - busy)), load.others / 2.0) * service, 0.0
