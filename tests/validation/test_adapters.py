@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from calc import estimate
-from calc.validation import community_speed, inference_speed, serving_runs
+from calc.validation import community_speed, inference_speed, request_lengths, serving_runs
 from calc.validation.engine_starts import start_of
 from calc.validation.inference_fitting import item_of
 from calc.validation.launch_flags import WAITING, launched
@@ -258,7 +258,7 @@ def test_random_lengths_of_sglang_lie_evenly() -> None:
 def test_random_lengths_may_begin_above_one_token() -> None:
     """A range ratio of a half: from half of the most on, of which the mean is three quarters."""
     row = next(row for row in read_rows(inference_speed.FILE) if row["id"] == "Sv0121")
-    answers = inference_speed.even_about(148.4, ratio=0.5)
+    answers = request_lengths.even_about(148.4, ratio=0.5)
     assert answers["most"] == pytest.approx(198, abs=1) and answers["least"] == pytest.approx(99, abs=1)
     assert inference_speed.scenario_of(row)["arrivals"]["lengths"]["output_tokens"] == answers
 
@@ -292,7 +292,7 @@ def test_requests_of_a_known_number_are_a_burst() -> None:
 @pytest.mark.parametrize("count", [500, 1000])
 def test_conversations_have_the_means_that_a_row_states(count: int) -> None:
     """Half of ShareGPT's prompts have less than four tenths of the mean, and the longest more than four times it."""
-    kinds = inference_speed.conversations(217.4, 201.6, count)
+    kinds = request_lengths.conversations(217.4, 201.6, count)
     for name, mean in (("prompt_tokens", 217.4), ("output_tokens", 201.6)):
         shares = [(kind["share"], kind[name]["least"], kind[name]["most"]) for kind in kinds]
         assert sum(share * (least + most) / 2 for share, least, most in shares) == pytest.approx(mean, rel=0.02)
@@ -302,7 +302,7 @@ def test_conversations_have_the_means_that_a_row_states(count: int) -> None:
 
 def test_few_of_many_conversations_are_longer() -> None:
     """The longest of 500 answers has 844 tokens; three of a thousand are above that, and none has 2,048."""
-    few, many = (inference_speed.conversations(206.0, 215.3, count) for count in (500, 1000))
+    few, many = (request_lengths.conversations(206.0, 215.3, count) for count in (500, 1000))
     assert max(kind["output_tokens"]["most"] for kind in few) <= 844
     longer = [kind for kind in many if kind["output_tokens"]["most"] > 844]
     assert sum(kind["share"] for kind in longer) == pytest.approx(0.003)
