@@ -1,21 +1,18 @@
 """The door to every answer: a scenario in, a report out, both plain JSON values. Names are fixed by the contract."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from calc.architecture.parameters import model_counts
 from calc.catalog import catalog
 from calc.catalog.records import Accelerator
-from calc.derivation import Part, Step, Warn
+from calc.derivation import Step
 from calc.errors import Scenario, ScenarioError, read_whole
-from calc.memory.budget import Demand
+from calc.found import Found, Report, find, memory_of
 from calc.memory.published_formats import is_eight_bit
 from calc.memory.working import sum_step
-from calc.planning.bare_report import bare, bare_fit, bare_parts, bare_totals
-from calc.planning.chance import chance_in, is_sure
-from calc.planning.refusals import Refusal, refusal, whole_first
-from calc.planning.support import Runs, refused, what_runs
+from calc.planning.chance import is_sure
 from calc.question import Question, read_question
 from calc.question_warnings import answer_warnings, doubts, length_doubts, warnings
 from calc.scenario.fields import PUBLISHED, STAND_INS, USUAL
@@ -25,22 +22,6 @@ from calc.scenario.model import read_model
 if TYPE_CHECKING:
     from calc.planning.changes import Repair
     from calc.planning.serving import Serving
-
-Report = dict[str, object]
-
-
-class Found(NamedTuple):
-    """What was found for a scenario: memory by part, and under an engine its speed."""
-
-    demand: Demand
-    parts: list[Part]
-    memory: Report
-    speed: Report | None = None
-    speed_steps: Sequence[Step] = ()
-    warnings: Sequence[Warn] = ()
-    prefill_tokens: int | None = None  # of a pass; None where whole prompts pass at once
-    cold_start: Report | None = None
-    measured: Mapping[str, object] = {"rows": 0, "sources": 0}  # nothing stands behind what shapes alone decide
 
 
 def estimate(scenario: Scenario, *, repairs: bool = True, speed: bool = True, working: bool = True) -> Report:
@@ -109,16 +90,6 @@ def report_on(
     }
 
 
-def find(question: Question, serving: "Serving | None", *, speed: bool, working: bool) -> tuple[Runs, Found]:
-    """Return whether a scenario runs, and what it needs: under its engine, or by the mathematics alone."""
-    if serving is None:
-        answer = bare(question.demand, question.layout, question.accelerator, most=question.most)
-        return Runs(None, ()), Found(answer.demand, bare_parts(answer), {**bare_totals(answer), **bare_fit(answer)})
-    works = runs_of(question)
-    timed = speed and works.runs is not False
-    return works, under_engine(serving, question, counted=speed or working, timed=timed, working=working)
-
-
 def fill_in(question: Question, found: Found, *, by_engine: bool) -> None:
     """Fill in what an answer alone says: the tokens of a pass over prompts, and the ids of number formats."""
     filled, demand = question.reader.filled, found.demand
@@ -129,57 +100,6 @@ def fill_in(question: Question, found: Found, *, by_engine: bool) -> None:
     filled["kv_cache"], filled["kv_cache_v"] = demand.keys.id, demand.values.id
     if isinstance(filled["weights"], str) and filled["weights"] != PUBLISHED:
         filled["weights"] = demand.weights.id
-
-
-def memory_of(found: Found) -> Report:
-    """Return what a report says of memory, with how likely it fits."""
-    memory: Report = {
-        "parts": [{**part._asdict(), "steps": [step.as_dict() for step in part.steps]} for part in found.parts],
-        **found.memory,
-    }
-    if "fits" in memory:
-        memory["chance"] = chance_in(memory)
-    return memory
-
-
-def runs_of(question: Question) -> Runs:
-    """Return whether the engine runs what is asked on the devices: of several kinds, on the least certain."""
-    found_on = [
-        what_runs(
-            facts=catalog(),
-            engine=question.asked.engine,
-            device=device,
-            weights=question.demand.weights,
-            architecture=question.demand.architecture,
-            layout=question.layout,
-            caches=question.demand.cache_formats,
-        )
-        for device in question.devices or (question.accelerator,)
-    ]
-    works = min(found_on, key=lambda one: (one.runs is not False, one.runs is not None))
-    asked = question.asked
-    against = asked.engine and refusal(asked.engine, question.demand, asked.attention, asked.own_tokens)
-    against = against or converted_late(question)
-    if not against or works.runs is False:
-        return works
-    if not against.told:
-        return refused(works, (against.message, against.source))
-    known = works.because if works.runs is None else ()
-    return Runs(None, ((against.message, against.source), *known), works.on_device)
-
-
-def converted_late(question: Question) -> Refusal | None:
-    """Return what stands against weights that a scenario asks to be converted as they are loaded; None for others.
-
-    A name of a repository that says its format is of one that holds the weights so.
-    """
-    engine, device, model = question.asked.engine, question.accelerator, question.reader.given.get("model")
-    weights = question.reader.given.get("weights")
-    if engine is None or device is None or not isinstance(model, str) or weights in (None, PUBLISHED):
-        return None
-    if (said := catalog().named_format(model)) and said.weights is not None:
-        return None
-    return whole_first(catalog(), engine, question.asked.model_id, question.demand, question.layout, device)
 
 
 def repairs_of(
@@ -262,62 +182,6 @@ def under_other(scenario: Scenario, repair: "Repair") -> "Repair | None":
     room = memory["headroom_bytes"]
     assert isinstance(room, int)
     return repair._replace(headroom_bytes=room, sure=is_sure(memory))
-
-
-def under_engine(serving: "Serving", question: Question, *, counted: bool, timed: bool, working: bool) -> Found:
-    """Return what an engine needs, where they are `counted` the sequences that fit, its speed, and the `working`."""
-    from calc.planning import serving_report as report
-    from calc.planning.served import measured_of, serve
-    from calc.planning.serving_question import prefill_tokens
-    from calc.planning.serving_speed import serving_speed
-    from calc.planning.serving_warnings import length_warnings, serving_warnings
-
-    asked = question.asked
-    served = serve(serving, question.demand, question.layout, most=question.most, counted=counted)
-    memory = {**report.serving_totals(served), **report.serving_fit(served, fewest=working)}
-    stated = not question.reader.given.keys().isdisjoint(("context_tokens", "prompt_tokens", "output_tokens"))
-    risks = [*serving_warnings(served), *length_warnings(served, stated=stated, longest=asked.own_tokens)]
-    if asked.pools is not None and asked.concurrency is not None:
-        from calc.planning.serving_pools import pooled_speed, prefill_pool  # few scenarios ask for it
-
-        found = pooled_speed(
-            served,
-            asked.pools,
-            concurrency=asked.concurrency,
-            output_tokens=asked.output_tokens,
-            cached_tokens=asked.cached_tokens,
-        )
-        first = memory["prefill_pool"] = prefill_pool(serving, served, asked.pools.prefill)
-        if memory["fits"] and not first["fits"]:
-            memory["fits"] = False
-    else:
-        found = serving_speed(served, asked.output_tokens, asked.cached_tokens, working=working) if timed else None
-    speed, steps = found if found and timed else (None, [])
-    if asked.store is not None:
-        from calc.planning.cache_store import restored, store_warnings, stored  # few scenarios ask for it
-
-        memory |= stored(served, asked.store)
-        if speed is not None:
-            back, more = restored(served, asked.store)
-            speed, steps = speed | back, [*steps, *more]
-            risks += store_warnings(served, speed)
-    starting: Report | None = None
-    if asked.start is not None:
-        from calc.planning.starting import cold_start  # few scenarios ask for it
-
-        starting, more = cold_start(served, asked.start)
-        steps = [*steps, *more]
-    return Found(
-        demand=served.demand,
-        parts=report.serving_parts(served, working=working),
-        memory=memory,
-        speed=speed,
-        speed_steps=steps,
-        warnings=risks,
-        prefill_tokens=prefill_tokens(served.case),
-        cold_start=starting,
-        measured=measured_of(served, catalog(), timed=speed is not None),
-    )
 
 
 def costs(

@@ -22,6 +22,7 @@ FLOORS = (
     ("training",),
     ("question",),
     ("question_warnings",),
+    ("found",),
     ("estimate",),
     ("planner",),
     ("launching",),

@@ -7,7 +7,8 @@ from typing import Any
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError, WrongValueError
-from calc.estimate import estimate, report_on, runs_of
+from calc.estimate import estimate, report_on
+from calc.found import runs_of
 from calc.planner import beside_host
 from calc.planner.candidate import Candidate
 from calc.planner.host_alone import within_host

@@ -2,13 +2,11 @@
 
 from typing import NamedTuple
 
-from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Engine
-from calc.catalog.support import LOADING
+from calc.catalog.support import Support
 from calc.memory.budget import Demand, Layout
 from calc.memory.runtime import visible_bytes
 from calc.planning.layout import fullest
-from calc.planning.support import told_of
 from calc.units import show_gib
 
 TILES_ALONE = "https://github.com/ggml-org/llama.cpp/issues/28524"
@@ -50,23 +48,13 @@ def refusal(engine: Engine, demand: Demand, attention: str, own_tokens: int | No
 
 
 def whole_first(
-    facts: Catalog, engine: Engine, model: str, demand: Demand, layout: Layout, device: Accelerator
+    fact: Support, engine: Engine, demand: Demand, *, layout: Layout, device: Accelerator
 ) -> Refusal | None:
-    """Return that devices do not hold the 16-bit weights which an engine converts once it has all; None where they do.
+    """Return that devices do not hold a demand's weights in 16 bit, which an engine converts once it has them all.
 
-    A repository that holds a model in the format has none of these.
+    The `fact` says so of the engine. None where they hold them.
     """
-    wanted = demand.weights.id
-    fact = next((fact for fact in told_of(facts, engine, LOADING) if wanted in fact.names), None)
-    if fact is None:
-        return None
-    from calc.service.checkpoints import SIXTEEN_BIT, converted, published_in  # most formats are loaded as they are
-
-    held = [*published_in(facts.model(model), facts), *converted(facts.model(model), facts)]
-    if not held or held[0] not in SIXTEEN_BIT or any(name.startswith(wanted) for name in held):
-        return None
-    whole = fullest(demand._replace(weights=facts.number_format("bf16")), layout)[1].weights
-    room = visible_bytes(device, engine)
+    whole, room = fullest(demand, layout)[1].weights, visible_bytes(device, engine)
     if whole <= room:
         return None
     message = f"{fact.because}: {show_gib(whole)} on a device of {show_gib(room)}; a repository in the format has none"

@@ -51,6 +51,12 @@ def converted(model: Model, facts: Catalog) -> dict[str, str]:
     return facts.once(f"conversions of {model.id}", lambda: by_name(model.conversions, facts))
 
 
+def only_in_16_bit(model: Model, number_format: str, facts: Catalog) -> bool:
+    """Return whether a model is published in 16 bit, and nobody is known to keep it in a form of a number format."""
+    held = [*published_in(model, facts), *converted(model, facts)]
+    return bool(held) and held[0] in SIXTEEN_BIT and not any(name.startswith(number_format) for name in held)
+
+
 def by_name(repositories: Iterable[str], facts: Catalog) -> dict[str, str]:
     """Return the first of the repositories for each number format that the end of a name says."""
     from calc.catalog.copies import said  # only origins and plans need it
