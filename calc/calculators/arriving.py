@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from calc.calculators.certainty import fitting, starting, unless_sure
 from calc.calculators.engines import engine_of, standing
 from calc.calculators.inputs import Amount, Report, whole, whole_if
-from calc.calculators.rendering import Verdict, fitting, starting, unless_sure
+from calc.calculators.rendering import Verdict
 from calc.estimate import estimate
 from calc.performance.paces import tokens_per_s_each
 from calc.performance.schedules import ENTRY

@@ -4,9 +4,10 @@ import json
 
 from calc.calculators import hosting, several
 from calc.calculators.asked import device_words
+from calc.calculators.certainty import it_fits, starting, unless_sure
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Report
-from calc.calculators.rendering import Verdict, it_fits, measured_text, part_bytes, starting, unless_sure
+from calc.calculators.rendering import Verdict, measured_text, part_bytes
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.catalog.records import Engine

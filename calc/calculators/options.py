@@ -6,9 +6,10 @@ from typing import Any
 
 from calc.calculators.asked import METHODS, device_words, format_words
 from calc.calculators.calculator import Calculator
+from calc.calculators.certainty import UNCOUNTED, surely
 from calc.calculators.html import ROOT, element, searched, table, text
 from calc.calculators.line_link import address_of, can_list, form_values
-from calc.calculators.rendering import UNCOUNTED, Verdict, surely
+from calc.calculators.rendering import Verdict
 from calc.calculators.sizes import size_gib, with_sizes
 from calc.calculators.starting import launch_button
 from calc.catalog import catalog
@@ -114,13 +115,13 @@ def left(option: Any) -> str:
 
 def is_sure(option: Any) -> bool:
     """Return whether an option surely fits; else it is tight."""
-    return surely(option["chance"]) is True and bool(option.get("counted", True))
+    return surely(option["chance"]) is True and option["counted"] is True
 
 
 def tight(option: Any) -> str:
     """Return in a sentence how tight an option is and what makes it sure; empty where it is."""
     if surely(option["chance"]) is True:
-        return "" if is_sure(option) else UNCOUNTED
+        return "" if option["counted"] else UNCOUNTED
     why = with_sizes(option["why"].partition("; ")[2], [option["margin_bytes"]])
     return f"It is {why}."
 

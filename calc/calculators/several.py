@@ -1,8 +1,9 @@
 """Devices that are not alike, and two pools of them: the inputs of forms, the scenario they make, and answers."""
 
+from calc.calculators.certainty import starting, unless_sure
 from calc.calculators.hosting import MOST_WATTS
 from calc.calculators.inputs import Amount, Choice, Number, Report, amount, whole, whole_if
-from calc.calculators.rendering import Verdict, starting, unless_sure
+from calc.calculators.rendering import Verdict
 from calc.calculators.sizes import size_gib
 from calc.catalog import catalog
 from calc.performance.paces import tokens_per_s_each

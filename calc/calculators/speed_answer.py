@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 from calc.calculators import arriving, hosting, several
 from calc.calculators.asked import device_words
+from calc.calculators.certainty import starting, unless_sure
 from calc.calculators.engines import bounded_by_memory, does_not_run, engine_assumptions, engine_of, standing
 from calc.calculators.html import table, text
 from calc.calculators.inputs import Report
 from calc.calculators.prices import costs
-from calc.calculators.rendering import Verdict, answer_html, facts_html, measured_text, starting, unless_sure
+from calc.calculators.rendering import Verdict, answer_html, facts_html, measured_text
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.catalog import catalog

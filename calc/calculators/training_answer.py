@@ -8,23 +8,12 @@ from operator import or_
 from typing import cast
 
 from calc.calculators.asked import batch_words, run_words
+from calc.calculators.certainty import fit_word, fitting, it_fits, starting, unless_sure
 from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.html import element, table, text
 from calc.calculators.inputs import Input, Report, Values
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import (
-    Verdict,
-    answer_html,
-    facts_html,
-    fit_word,
-    fitting,
-    it_fits,
-    measured_text,
-    parts_html,
-    starting,
-    unless_sure,
-    whole_machines,
-)
+from calc.calculators.rendering import Verdict, answer_html, facts_html, measured_text, parts_html, whole_machines
 from calc.calculators.sizes import size_gib
 from calc.calculators.starting import start_html
 from calc.calculators.training_speed import speed_assumptions, speed_html

@@ -2,19 +2,11 @@
 
 from calc.calculators.asked import run_words
 from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.certainty import fit_word, starting, unless_sure
 from calc.calculators.engines import devices, division, first_repair
 from calc.calculators.hosting import POWER_LIMIT
 from calc.calculators.inputs import Choice, Number, Report
-from calc.calculators.rendering import (
-    Verdict,
-    answer_html,
-    facts_html,
-    fit_word,
-    measured_text,
-    spoken,
-    starting,
-    unless_sure,
-)
+from calc.calculators.rendering import Verdict, answer_html, facts_html, measured_text, spoken
 from calc.calculators.sizes import size_gib
 from calc.calculators.training_answer import does_not_start
 from calc.calculators.training_inputs import (

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from calc.calculators import hosting, several
 from calc.calculators.calculator import Calculator, Preset
+from calc.calculators.certainty import fit_word
 from calc.calculators.engines import (
     bare_bytes,
     bounded_by_memory,
@@ -21,7 +22,7 @@ from calc.calculators.engines import (
 from calc.calculators.html import text
 from calc.calculators.inputs import Choice, Number, Report
 from calc.calculators.memory_bar import bars_html
-from calc.calculators.rendering import Verdict, answer_html, facts_html, fit_word, parts_html, spoken, whole_machines
+from calc.calculators.rendering import Verdict, answer_html, facts_html, parts_html, spoken, whole_machines
 from calc.calculators.serving_inputs import (
     adapters,
     cache_formats,

@@ -7,7 +7,7 @@ from calc.catalog.records import Accelerator, KernelFamily
 RATES = {"bf16": ("bf16", "fp16", "fp32"), "fp8": ("fp8", "bf16", "fp16", "fp32"), "tf32": ("tf32", "fp32")}
 RATES |= {"fp4": ("fp4", *RATES["fp8"]), "int8": ("int8", *RATES["bf16"]), "fp32": ("fp32",)}
 
-HALF_RATE = 2.5  # times what lanes do in FP32 that matrix units do in 16 bit, at most, at half the rate: twice as much
+HALF_RATE = 2.5  # times what lanes do in FP32 and matrix units less in 16 bit: twice as much, others four times
 
 
 def device_class(accelerator: Accelerator) -> str:
