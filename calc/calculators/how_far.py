@@ -25,6 +25,7 @@ from calc.calculators.rendering import Verdict, spoken
 from calc.calculators.speed import CALCULATOR as SPEED
 from calc.calculators.training_inputs import FRAMEWORK
 from calc.calculators.will_it_fit import CALCULATOR as WILL_IT_FIT
+from calc.planner.offered import MOST_OWN
 from calc.scenario.fields import PUBLISHED, USUAL, USUAL_FRAMEWORK
 from calc.units import show_count, show_large_count, show_tokens_per_s
 
@@ -48,7 +49,7 @@ OF_TRAINING = ("method", "framework", "sequence_tokens", "days")
 INPUTS = (
     Choice("of", "The most of", "What is pushed until it no longer serves.", "context_tokens", options=LIMITS),
     Choice("accelerator", "GPU or computer", "What you have.", "rtx-4090", kind="accelerators"),
-    Number("accelerators", "Number of them", "The model is divided over them.", "1", least=1, most=64),
+    Number("accelerators", "Number of them", "The model is divided over them.", "1", least=1, most=MOST_OWN),
     Choice("model", "Model", "Not asked for the largest.", "llama-3.1-8b", kind="models"),
     Choice("weights", "Number format", "Of the weights that serve.", PUBLISHED, kind="weights"),
     Number("context_tokens", "Context", "Not asked for the longest.", "8192", least=1, most=100_000_000),

@@ -16,9 +16,8 @@ from calc.scenario.layout import named_count
 from calc.scenario.reader import Reader
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64)  # of devices that are tried of a kind: as they are rented, and tensors are divided
-OWN_COUNTS = tuple(
-    sorted({*COUNTS, 3, 6, 12, 24, 48})
-)  # of those in people's own machines, among whom layers are divided
+OWN_COUNTS = tuple(sorted({*COUNTS, 3, 6, 12, 24, 48}))  # in people's own machines, where layers are divided
+MOST_OWN = 72  # that one reader has: a rack of an NVL72
 MACHINE = 8  # devices: beyond one those of a training run are rented by the machine
 CLUSTERS = tuple(MACHINE * machines for machines in (3, 6, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
 OWN = "consumer"  # what they are made for
@@ -135,8 +134,8 @@ def counts(question: Question, accelerator: Accelerator) -> tuple[int, ...]:
 def whole_count(question: Question) -> int:
     """Return how many devices there are."""
     given = question.have.get("accelerators", named_count(Reader(question.have)) or 1)
-    if type(given) is not int or not 1 <= given <= COUNTS[-1]:
-        raise ScenarioError("have.accelerators", f"must be a whole number from 1 to {COUNTS[-1]}, not {given!r:.60}")
+    if type(given) is not int or not 1 <= given <= MOST_OWN:
+        raise ScenarioError("have.accelerators", f"must be a whole number from 1 to {MOST_OWN}, not {given!r:.60}")
     return given
 
 
