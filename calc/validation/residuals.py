@@ -26,3 +26,8 @@ def counted(residuals: Iterable[Residual]) -> list[Residual]:
     for row in found:
         having.setdefault(row.bucket, set()).add(row.source)
     return [row._replace(others=len(having[row.bucket]) - 1) for row in found]
+
+
+def sources(residuals: Iterable[Residual]) -> int:
+    """Return of how many sources errors are."""
+    return len({row.source for row in residuals})

@@ -16,7 +16,8 @@ from calc.performance.kernels import Kernels
 from calc.scenario.model import known_architecture
 from calc.validation.bases import basis_of
 from calc.validation.kernel_samples import sample
-from calc.validation.ranges import MEASURED, RANGES, written_measured, written_ranges
+from calc.validation.measured_buckets import MEASURED, written_measured
+from calc.validation.ranges import RANGES, written_ranges
 
 LEAST_ROWS = 6  # of a law in the sample, for its errors to say something
 SLACK, MORE = 2.0, 0.1  # times the error of the fit, and beside it, that a sample of few rows may be off

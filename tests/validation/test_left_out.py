@@ -9,7 +9,7 @@ import pytest
 
 from calc.catalog import catalog
 from calc.catalog.entries import DATA
-from calc.validation import ranges
+from calc.validation import measured_buckets, ranges
 from calc.validation.left_out import ASSUMED, KINDS, RANGED, UNKNOWN, decoding_on_host, kept, source_errors
 from calc.validation.residuals import Residual
 from calc.validation.scores import read_rows
@@ -94,8 +94,8 @@ def test_no_preset_is_better_than_none() -> None:
 def test_the_catalogue_has_the_ranges_and_counts_of_these_rows() -> None:
     """The files are what the command writes today."""
     assert ranges.RANGES.read_text(encoding="utf-8") == ranges.written_ranges()
-    assert ranges.MEASURED.read_text(encoding="utf-8") == ranges.written_measured()
-    assert ranges.MODELS.read_text(encoding="utf-8") == ranges.written_models()
+    assert measured_buckets.MEASURED.read_text(encoding="utf-8") == measured_buckets.written_measured()
+    assert measured_buckets.MODELS.read_text(encoding="utf-8") == measured_buckets.written_models()
     assert (DATA / "measured.toml").stat().st_size < 52_000
 
 
