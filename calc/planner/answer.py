@@ -17,7 +17,7 @@ from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_s
 from calc.planner.question import OF_A_RUN, Question, own_price, read_question
 from calc.planner.ranking import OF_SPEED
 from calc.planner.search import OF_FLEETS, Search
-from calc.planner.steps import Steps, finished
+from calc.planner.steps import Steps, finished, kept
 from calc.planner.surer import change_for, surer_context
 from calc.planning.cost import MILLION, USED, purchase_today
 from calc.scenario.fields import PUBLISHED
@@ -78,7 +78,7 @@ def searching(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Op
 
         return (yield from most(question, facts))
     search, every = Search(question, facts), list(places(question, facts))
-    options = yield from search.looking(search.within_limits(every))
+    options = yield from kept(search.looking(search.within_limits(every)))
     return search, options, sum(place.number for place in every)
 
 
