@@ -44,13 +44,13 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
     """
     began, facts = perf_counter(), catalog()
     question = read_question(asked, facts)
-    search, options, tried = yield from searching(question, facts)
+    search, options, tried = yield from kept(searching(question, facts))
     if not options:
         search.check()
     unsaid = asked.get("weights") is None and as_published(question, facts)
     if smaller := unsaid and not served(question, options):
         question = question._replace(weights=())
-        search, options, more = yield from searching(question, facts)
+        search, options, more = yield from kept(searching(question, facts))
         tried += more
     return {
         "options": [shown(question, search, option) for option in options],
@@ -78,7 +78,7 @@ def searching(question: Question, facts: Catalog) -> Steps[tuple[Search, list[Op
 
         return (yield from most(question, facts))
     search, every = Search(question, facts), list(places(question, facts))
-    options = yield from kept(search.looking(search.within_limits(every)))
+    options = yield from search.looking(search.within_limits(every))
     return search, options, sum(place.number for place in every)
 
 

@@ -26,7 +26,7 @@ def finished(steps: Steps[Found]) -> Found:
 
 
 def kept(steps: Steps[Found]) -> Steps[Found]:
-    """Take steps that keep what they make until their end, in which nothing refers to itself.
+    """Take steps that keep what they make until their end, in which next to nothing refers to itself.
 
     To look again and again through all of it for what does takes a quarter of the time of the widest searches.
     """
