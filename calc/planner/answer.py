@@ -16,7 +16,7 @@ from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_s
 from calc.planner.question import OF_A_RUN, Question, own_price, read_question
 from calc.planner.ranking import OF_SPEED
 from calc.planner.search import OF_FLEETS, Search
-from calc.planner.steps import Steps, finished
+from calc.planner.steps import Steps, finished, kept
 from calc.planner.surer import change_for, surer_context
 from calc.planning.cost import MILLION
 from calc.scenario.fields import PUBLISHED
@@ -39,13 +39,13 @@ def answering(asked: Mapping[str, object]) -> Steps[Answer]:
     """
     began, facts = perf_counter(), catalog()
     question = read_question(asked, facts)
-    search, options, tried = yield from searching(question, facts)
+    search, options, tried = yield from kept(searching(question, facts))
     if not options:
         search.check()
     unsaid = asked.get("weights") is None and as_published(question, facts)
     if smaller := unsaid and not served(question, options):
         question = question._replace(weights=())
-        search, options, more = yield from searching(question, facts)
+        search, options, more = yield from kept(searching(question, facts))
         tried += more
     return {
         "options": [shown(question, search, option) for option in options],

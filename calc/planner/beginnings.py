@@ -24,7 +24,7 @@ class Divided(NamedTuple):
     setup: Setup
     demand: Demand
     layout: Layout
-    kind: tuple[object, ...]  # what of it decides how its operations begin on a device
+    kind: tuple[object, ...]  # what of it decides how its operations begin on a device, however many its stages are
 
 
 def widest(asked: Asked, devices: Devices) -> Divided | None:
@@ -38,7 +38,7 @@ def widest(asked: Asked, devices: Devices) -> Divided | None:
     setup = Setup(engine.id, engine.era, engine.values, asked.attention, backend=engine.backend)
     family = demand.architecture.family if demand.architecture.experts else ""  # which says how experts are chosen
     states = demand.architecture.keeps_states
-    kind = engine.id, asked.attention, demand.weights.id, layout, family, states
+    kind = engine.id, asked.attention, demand.weights.id, layout.tensor, family, states
     return Divided(engine, setup, demand, layout=layout, kind=kind)
 
 
@@ -61,7 +61,7 @@ class Beginnings:
         starts = self.laws[law]
         if starts is None:
             return UNKNOWN
-        key = model, own, engine.id, layout, tuple(engine.values.get(name) for name in OF_MODELS)
+        key = model, own, engine.id, layout.tensor, tuple(engine.values.get(name) for name in OF_MODELS)
         if key not in self.begun:
             passes = passes_of(setup, demand=demand, layout=layout, accelerator=device)
             self.begun[key] = beginnings(passes) if passes else ()

@@ -76,7 +76,7 @@ def fullest_stages(architecture: Architecture, pipeline: int) -> tuple[Stage, ..
     return tuple(stage for stage in every if stage.is_first or stage.is_last or stage.content not in ends)
 
 
-@lru_cache(maxsize=512)  # a search asks for the same on many devices, and a report again
+@lru_cache(maxsize=4096)  # a search asks for the same on many devices, and a report again
 def fullest(demand: Demand, layout: Layout) -> tuple[Stage, Budget]:
     """Return the pipeline stage whose devices hold the most, with its budget."""
     budgets = [(load.stage, load_budget(demand=demand, load=load, layout=layout)) for load in loads(demand, layout)]

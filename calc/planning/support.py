@@ -163,6 +163,13 @@ def what_runs(
     return known
 
 
+@lru_cache(maxsize=1024)  # a plan asks the same of each kind of device, in each number format
+def told_of_families(facts: Catalog, engine: str, families: tuple[str, ...], version: str) -> tuple[Support, ...]:
+    """Return the facts on an engine that hold in a version, for models of `families` or for all."""
+    told = (fact for fact in facts.support(engine) if not fact.families or set(families) & set(fact.families))
+    return tuple(fact for fact in told if fact.holds_in(version))
+
+
 def told_of(facts: Catalog, engine: Engine, about: str) -> list[Support]:
     """Return the facts about one thing that hold in an engine's version."""
     return [fact for fact in facts.support(engine.id) if fact.about == about and fact.holds_in(engine.version)]
@@ -213,8 +220,7 @@ def known_runs(
     Of the formats of caches, and of how a model is divided, only what does not run is written down, and what is in
     doubt.
     """
-    told = (fact for fact in facts.support(engine) if not fact.families or set(families) & set(fact.families))
-    known, record, family = [fact for fact in told if fact.holds_in(version)], facts.engine(engine), families[0]
+    known, record, family = told_of_families(facts, engine, families, version), facts.engine(engine), families[0]
     asked = [(FAMILY, family, f"models of the family {family}")]
     asked += [(FORMAT, name, f"the number format {name}") for name in formats]
     found: list[Support] = []

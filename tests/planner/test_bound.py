@@ -175,6 +175,15 @@ def test_kernels_begin_alike_in_all_formats_of_an_engine_s_own() -> None:
     assert bounds.begun(candidate(), {**SCENARIO, "kv_cache": "fp8"}) == (0, 0)
 
 
+def test_layers_on_more_devices_begin_as_on_one() -> None:
+    """llama.cpp's devices each have whole layers: the kernels of a token are as many, one device after the other."""
+    bounds, pair = Bounds(catalog()), candidate(engine="llama.cpp", weights="q4_k_m")
+    eight = pair._replace(devices=PAIR.times(4), scenarios=({**pair.scenario, "accelerators": 8},))
+    found = [bounds.least_begun(one, one.scenario, "q4_k_m").starts_s for one in (pair, eight)]
+    alone = Bounds(catalog()).least_begun(eight, eight.scenario, "q4_k_m").starts_s
+    assert found == pytest.approx([alone, alone]) and len(bounds.beginnings.laws) == 1
+
+
 def test_no_step_is_sooner_than_its_bound() -> None:
     """Of models, formats, devices and lengths drawn at random none takes less than to read and until kernels begin."""
     draw, facts, timed = random.Random(SEED), catalog(), 0
