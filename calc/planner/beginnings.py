@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout
-from calc.performance.engine_passes import Setup, kernels_and_schedule, passes_of
+from calc.performance.engine_passes import Setup, kernel_classes, kernels_and_schedule, passes_of
 from calc.performance.operations import Pass
 from calc.performance.starts import Begun, Starts, beginnings
 from calc.planner.devices import Devices
@@ -54,7 +54,8 @@ class Beginnings:
         engine, setup, demand, layout, kind = divided
         if not is_timed_on(engine, device):
             return UNKNOWN
-        law = device.id, kind
+        known, classes = demand.architecture, kernel_classes(device, setup.backend)
+        law = device.id, kind, engine.lacks_tuning(known.family, known.hidden_size, classes)
         if law not in self.laws:
             kernels, schedule = kernels_and_schedule(setup, demand, layout, device)
             self.laws[law] = Starts(kernels, schedule) if kernels else None
