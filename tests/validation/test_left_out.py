@@ -96,7 +96,7 @@ def test_the_catalogue_has_the_ranges_and_counts_of_these_rows() -> None:
     assert ranges.RANGES.read_text(encoding="utf-8") == ranges.written_ranges()
     assert measured_buckets.MEASURED.read_text(encoding="utf-8") == measured_buckets.written_measured()
     assert measured_buckets.MODELS.read_text(encoding="utf-8") == measured_buckets.written_models()
-    assert (DATA / "measured.toml").stat().st_size < 52_000
+    assert (DATA / "measured.toml").stat().st_size < 56_000  # packed, a tenth
 
 
 def test_buckets_add_up_to_all_rows() -> None:
