@@ -82,7 +82,7 @@ def test_sglang_holds_windows_as_a_share_of_all_tokens() -> None:
     report: Any = estimate({**asked, "concurrency": 1024, "prompt_tokens": 8192, "output_tokens": 1024})
     token = 2 * 2 * (8 * 512 + 0.8 * 40 * 8 * 256)  # bytes: keys and values of one wide head, or of eight
     assert report["memory"]["max_sequences"] == report["memory"]["kv_pool_bytes"] // (9216 * token)
-    assert report["speed"]["output_tokens_per_s"]["typical"] == pytest.approx(2951, rel=0.15)
+    assert report["speed"]["output_tokens_per_s"]["typical"] == pytest.approx(2951, rel=0.2)
 
 
 def test_layers_that_share_caches_have_places_in_sglangs_pools() -> None:
