@@ -93,7 +93,8 @@ def converted_late(question: Question) -> Refusal | None:
     facts, demand = catalog(), question.demand
     if (said := facts.named_format(model)) and said.weights is not None:
         return None
-    fact = next((fact for fact in told_of(facts, engine, LOADING) if demand.weights.id in fact.names), None)
+    told = told_of(facts, engine.id, engine.version, (LOADING,))
+    fact = next((fact for fact in told if demand.weights.id in fact.names), None)
     if fact is None:
         return None
     from calc.service.checkpoints import only_in_16_bit  # most formats are loaded as they are

@@ -28,9 +28,9 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
     """Return what is moved between products: by table and loss forward, by layers forward, and all of it backward."""
     moved: list[Counted] = []
     back: list[Counted] = []
-    tapes, summed = plan.tapes, plan.adapters is not None and plan.adapters.summed
+    tapes = plan.tapes
     for kind, count in stage.kind_counts():
-        ahead, behind = of_layer(Same(kind), Same(tapes.of(kind)), plan.choices.compiled, summed)
+        ahead, behind = of_layer(Same(kind), Same(tapes.of(kind)), plan.choices.compiled, plan.sums_adapters)
         moved += [Counted(one, count) for one in ahead]
         back += [Counted(one, count) for one in behind]
     first: list[Counted] = []

@@ -80,7 +80,7 @@ def step_passes(plan: Plan, stage: Stage) -> StepPasses:
         backward=(
             *(found for item in multiplied for found in backward_of(plan, item)),
             *(found for item in adapted for found in both_gradients(item)),
-            *(adapted if plan.adapters is not None and plan.adapters.summed else ()),
+            *(adapted if plan.sums_adapters else ()),
             *unpacked,
             *casts(plan, multiplied, backward=True),
             *moved_back,

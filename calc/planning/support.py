@@ -155,7 +155,7 @@ def what_runs(
         return refused(known, (message, engine.coefficient("most_devices").source))
     if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
         return refused(known, (cut.message(layout.tensor), REFUSED))
-    for fact in [*told_of(facts, engine, TILES), *told_of(facts, engine, GROUPS)]:
+    for fact in told_of(facts, engine.id, engine.version, (TILES, GROUPS)):
         asked = (architecture, weights, layout.tensor, layout.expert)
         cut = cut_tiles(*asked, fact.names) if fact.about == TILES else cut_groups(*asked, EXPERTS)
         if cut and place and closest([fact], place):
@@ -170,9 +170,11 @@ def told_of_families(facts: Catalog, engine: str, families: tuple[str, ...], ver
     return tuple(fact for fact in told if fact.holds_in(version))
 
 
-def told_of(facts: Catalog, engine: Engine, about: str) -> list[Support]:
-    """Return the facts about one thing that hold in an engine's version."""
-    return [fact for fact in facts.support(engine.id) if fact.about == about and fact.holds_in(engine.version)]
+@lru_cache(maxsize=256)  # the same of each layout and device that a plan tries
+def told_of(facts: Catalog, engine: str, version: str, about: tuple[str, ...]) -> tuple[Support, ...]:
+    """Return the facts about some things that hold in an engine's version, one thing after the other."""
+    told = [fact for fact in facts.support(engine) if fact.holds_in(version)]
+    return tuple(fact for thing in about for fact in told if fact.about == thing)
 
 
 def lacking_heads(facts: Catalog, engine: Engine, architecture: Architecture) -> tuple[str, str] | None:
@@ -181,7 +183,7 @@ def lacking_heads(facts: Catalog, engine: Engine, architecture: Architecture) ->
     Facts on heads name all sizes for which a version has kernels.
     """
     sizes = {str(cache.key_dim) for kind in architecture.kinds for cache in kind.caches}
-    for fact in told_of(facts, engine, HEADS):
+    for fact in told_of(facts, engine.id, engine.version, (HEADS,)):
         if lacking := sizes.difference(fact.names):
             return f"{fact.because}, and the model's have {' and '.join(sorted(lacking))}", fact.source
     return None

@@ -69,6 +69,11 @@ class Plan(NamedTuple):
         return self.method.adapters
 
     @property
+    def sums_adapters(self) -> bool:
+        """Whether there are adapters, and products add what they give."""
+        return self.adapters is not None and self.adapters.summed
+
+    @property
     def numerics(self) -> Numerics:
         """Bytes of what a layer works with.
 
