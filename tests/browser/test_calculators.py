@@ -611,7 +611,7 @@ def test_the_case_goes_along(watched: Watched, site: str) -> None:
     expect(page.locator("[name=context_tokens]")).to_have_value("4096")
     page.goto(site + CACHE)
     expect(page.locator("[name=context_tokens]")).to_have_value("16384")
-    page.click(".calc-reset")
+    assert page.evaluate("document.querySelector('.calc-reset').click(), sessionStorage.getItem('gpu-case')") == "{}"
     page.goto(site + FIT)
     expect(page.locator("[name=context_tokens]")).to_have_value("8192")
 

@@ -66,7 +66,7 @@ class Calculator extends HTMLElement {
     listen(this.#form, "input", (event) => this.#edit(event));
     listen(this.#form, "change", () => { this.#editing = null; });
     listen(this.#form, "submit", (event) => event.preventDefault());
-    listen(this.#form, "reset", () => setTimeout(() => this.#reset()));
+    listen(this.#form, "reset", () => { forget(); setTimeout(() => this.#reset()); }); // who leaves at once has forgotten, too
     listen(window, "popstate", () => this.#restore());
     for (const leaving of ["focusin", "click", "pagehide"]) listen(window, leaving, () => this.#address.write(), { capture: true });
     const intents = spared() ? ["focusin"] : ["pointerover", "pointerdown", "focusin"];
@@ -149,7 +149,6 @@ class Calculator extends HTMLElement {
   }
 
   #reset() {
-    forget();
     this.#saying.origin();
     this.#values.reset();
     this.#editing = null;
