@@ -159,22 +159,28 @@ class Passes(NamedTuple):
             queries=self.queries,
             in_pieces=decoding == 0.0 and self.records_prompts,
         )
-        if self.schedule.mask_s:
-            found = found._replace(between_s=found.between_s + self.masks_s(segments))
-        if self.schedule.told_s:
-            found = found._replace(between_s=found.between_s + telling_s(self.schedule, segments))
+        if prepared := self.prepared_s(self.schedule, segments):
+            found = found._replace(between_s=found.between_s + prepared)
         if self.layout.pipeline == 1:
             return found
         names = self.model.output_names
         return found._replace(outputs_s=sum(part.total for part in found.parts if part.operation.name in names))
 
-    def masks_s(self, segments: tuple[Segment, ...]) -> float:
-        """Return the seconds in which the device waits for masks that the host fills."""
-        assert self.kernels is not None
-        sorts = self.kernels.own.experts_sort_s > 0.0 and bool(self.model.experts)
-        waits = self.schedule.host_waits or sorts
-        cells = (awaited_cells(self.model, one, is_waiting=waits or self.is_step(one)) for one in segments)
-        return self.schedule.mask_s * sum(cells)
+    def prepared_s(self, schedule: Schedule, segments: tuple[Segment, ...]) -> float:
+        """Return the seconds in which devices wait for what a schedule's host prepares of each of a pass's segments.
+
+        It fills masks, or tells ranks of the sequences with all their tokens.
+        """
+        seconds = 0.0
+        if schedule.mask_s:
+            assert self.kernels is not None
+            waits = schedule.host_waits or (self.kernels.own.experts_sort_s > 0.0 and bool(self.model.experts))
+            cells = (awaited_cells(self.model, one, is_waiting=waits or self.is_step(one)) for one in segments)
+            seconds += schedule.mask_s * sum(cells)
+        if schedule.told_s:
+            tokens = (one.sequences * (one.keys + one.queries + TOLD_BESIDE) for one in segments)
+            seconds += schedule.told_s * sum(tokens)
+        return seconds
 
     def drafted(self, segments: tuple[Segment, ...]) -> Iterator[tuple[PassTime, float]]:
         """Yield the passes of what drafts: one for each token of the steps, and one over the prompts.
@@ -234,9 +240,3 @@ class Passes(NamedTuple):
             prompt = self.demand.prompt_tokens
             return Segment(sequences, 1, max(context - prompt, 0), 1.0, encoded=prompt)
         return Segment(sequences, self.queries, context, float(self.queries))
-
-
-def telling_s(schedule: Schedule, segments: tuple[Segment, ...]) -> float:
-    """Return the seconds in which ranks are told of the sequences of a pass, with all their tokens."""
-    tokens = sum(segment.sequences * (segment.keys + segment.queries + TOLD_BESIDE) for segment in segments)
-    return schedule.told_s * tokens

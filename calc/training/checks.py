@@ -17,7 +17,7 @@ from calc.units import show_gib
 WHOLE_BITS = 16  # of weights that nothing quantizes
 # Warnings of memory that is counted roughly or not at all: of 25 runs with room that were asked blind and of which one
 # was said 17 ran out of memory.
-UNCOUNTED = frozenset(("towers-not-counted", "activations-approximate", "experts-not-quantized", "base-loaded-whole"))
+MISCOUNTED = frozenset(("towers-not-counted", "activations-approximate", "experts-not-quantized", "base-loaded-whole"))
 
 
 def check_plan(plan: Plan) -> None:

@@ -22,7 +22,7 @@ from calc.planning.measured import (
 from calc.planning.training_fit import chance_on, devices_needed, fullest, hosted_bytes, room_on
 from calc.scenario.doubts import name_doubts
 from calc.scenario.fields import STAND_INS
-from calc.training.checks import UNCOUNTED, expert_warnings, warnings
+from calc.training.checks import MISCOUNTED, expert_warnings, warnings
 from calc.training.reading import Asked, overlaps, read_training, works_of
 from calc.training.speed import timed
 
@@ -42,7 +42,7 @@ def training_report(
         parts = [part._replace(steps=()) for part in parts]
     found, memory = timed(asked, facts), memory_of(asked, widest, by_stage, sizes, facts=facts)
     risky = risks(asked, sizes, facts)
-    memory["counted"] = UNCOUNTED.isdisjoint(warning.code for warning in risky)
+    memory["counted"] = MISCOUNTED.isdisjoint(warning.code for warning in risky)
     if working and asked.accelerator is not None:
         needed = devices_needed(plan, room_on(asked.accelerator, facts), facts, fits=memory["fits"] is True)
         memory["devices_needed"] = needed.devices if needed else None

@@ -9,7 +9,7 @@ from calc.performance.copies import with_copies
 from calc.performance.forward import Segment, forward
 from calc.performance.operations import Attention, Experts, Pointwise, Product
 from calc.performance.pass_times import CUTS, UNCHANGED, PassTime
-from calc.performance.passes import Passes, telling_s
+from calc.performance.passes import Passes
 from calc.performance.schedules import Factors, Schedule
 
 # By kind and kernel: seconds of reading and of working, launches, those that factors act on, and operations.
@@ -68,11 +68,7 @@ class SummedPasses:
         host = launches * schedule.launch_s
         if alone:
             host = schedule.cut_s * sum(found[4] for group, found in sums.items() if group[0] is Attention)
-        between = schedule.step_s + sequences * schedule.sequence_s
-        if schedule.mask_s:
-            between += self.passes._replace(schedule=schedule).masks_s(segments)
-        if schedule.told_s:
-            between += telling_s(schedule, segments)
+        between = schedule.step_s + sequences * schedule.sequence_s + self.passes.prepared_s(schedule, segments)
         return PassTime((), device, host, between, outputs_s=self.under_factors(outputs)[0])
 
     def under_factors(self, sums: Sums, *, in_pieces: bool = False) -> tuple[float, float]:

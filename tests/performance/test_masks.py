@@ -64,8 +64,7 @@ def under(model: str, device: str, version: str) -> Passes:
 def test_who_waits_for_masks(model: str, device: str, version: str, share: float) -> None:
     """A piece of 512 tokens behind 1,000 has 512 × 1,512 cells, each 2.1 ns until January 2026."""
     passes = under(model, device, version)
-    assert passes.masks_s((passes.prompt(sequences=1, tokens=512, before=1000, pieces=4),)) == pytest.approx(
-        CELL_S * share * 512 * 1512
-    )
+    piece = passes.prompt(sequences=1, tokens=512, before=1000, pieces=4)
+    assert passes.prepared_s(passes.schedule, (piece,)) == pytest.approx(CELL_S * share * 512 * 1512)
     step = passes.time(passes.step(sequences=1, context=1000))
     assert step.between_s >= passes.schedule.step_s + (CELL_S * 1001 if share else 0.0)
