@@ -93,7 +93,7 @@ def converted_late(question: Question) -> Refusal | None:
     facts, demand = catalog(), question.demand
     if (said := facts.named_format(model)) and said.weights is not None:
         return None
-    told = told_of(facts, engine.id, engine.version, (LOADING,))
+    told = told_of(facts, engine.id, engine.version).get(LOADING, ())
     fact = next((fact for fact in told if demand.weights.id in fact.names), None)
     if fact is None:
         return None

@@ -9,7 +9,7 @@ from calc.lines.makers import vendors
 from calc.lines.reader import Reader
 from calc.memory.training.states import MATRICES, OPTIMIZERS
 from calc.planner.question import MOST_DEVICES
-from calc.planning.support import has_method
+from calc.planning.training_support import has_method
 from calc.scenario.fields import USUAL_FRAMEWORK
 from calc.scenario.model import known_architecture
 

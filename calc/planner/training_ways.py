@@ -14,8 +14,9 @@ from calc.planner.offered import counts, devices, kinds
 from calc.planner.options import Miss, does_not_run
 from calc.planner.question import Question
 from calc.planning.layout import tensor_degrees
-from calc.planning.support import has_stages, what_runs, what_trains
+from calc.planning.support import what_runs
 from calc.planning.training_fit import WIDEST_TENSOR
+from calc.planning.training_support import has_stages, what_trains
 from calc.question import read_asked
 from calc.scenario.formats import read_format
 from calc.scenario.layout import read_layout

@@ -3,7 +3,7 @@
 Facts are those of the engines' own tables and code. What none of them says is not known, which is no yes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,21 +22,13 @@ from calc.catalog.support import (
     GROUPS,
     HEADS,
     MAYBE,
-    METHOD,
     MIXTURE,
     MLX,
     NO,
-    PACKED,
     PACKED_CACHE,
-    PRECISION,
-    REPLICATED,
     STAGED_TENSORS,
     STAGES,
-    STATES_ALONE,
     TILES,
-    TRAINED_APART,
-    TRAINING,
-    UNSHARDED,
     YES,
     Support,
 )
@@ -44,8 +36,10 @@ from calc.derivation import WRONG, Warn
 from calc.memory.budget import Layout
 from calc.planning.blocks import EXPERTS, cut_blocks, cut_groups, cut_tiles
 
+Told = Mapping[str, Sequence[Support]]  # facts by what they are about
 ONE_DEVICE = Layout()
-HALF_BITS, BYTE_BITS = 16, 8  # of the narrowest weights that are not packed
+HALF_BITS = 16  # of the narrowest weights that are not packed
+ASKED = DEVICE, FAMILY, FORMAT, CACHE, DIVISION  # what facts on an engine that runs a family's models are about
 REFUSED = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were
 
 
@@ -103,7 +97,7 @@ def place_of(device: Accelerator | None) -> Place | None:
     return Place(device.vendor, device.architecture, "workstation" if card else device.segment)
 
 
-def closest(facts: list[Support], place: Place | None) -> Support | None:
+def closest(facts: Sequence[Support], place: Place | None) -> Support | None:
     """Return the fact that names a device most closely, of several one on some families alone, of those the gravest.
 
     Those for all devices where none is given.
@@ -155,7 +149,8 @@ def what_runs(
         return refused(known, (message, engine.coefficient("most_devices").source))
     if engine.needs_whole_blocks and known.runs and (cut := cut_groups(architecture, weights, layout.tensor)):
         return refused(known, (cut.message(layout.tensor), REFUSED))
-    for fact in told_of(facts, engine.id, engine.version, (TILES, GROUPS)):
+    told = told_of(facts, engine.id, engine.version)
+    for fact in (*told.get(TILES, ()), *told.get(GROUPS, ())):
         asked = (architecture, weights, layout.tensor, layout.expert)
         cut = cut_tiles(*asked, fact.names) if fact.about == TILES else cut_groups(*asked, EXPERTS)
         if cut and place and closest([fact], place):
@@ -163,18 +158,18 @@ def what_runs(
     return known
 
 
-@lru_cache(maxsize=1024)  # a plan asks the same of each kind of device, in each number format
-def told_of_families(facts: Catalog, engine: str, families: tuple[str, ...], version: str) -> tuple[Support, ...]:
-    """Return the facts on an engine that hold in a version, for models of `families` or for all."""
-    told = (fact for fact in facts.support(engine) if not fact.families or set(families) & set(fact.families))
-    return tuple(fact for fact in told if fact.holds_in(version))
+@lru_cache(maxsize=256)  # a plan asks the same of each layout, device and number format that it tries
+def told_of(facts: Catalog, engine: str, version: str) -> Told:
+    """Return the facts on an engine that hold in a version, by what they are about."""
+    return by_subject(fact for fact in facts.support(engine) if fact.holds_in(version))
 
 
-@lru_cache(maxsize=256)  # the same of each layout and device that a plan tries
-def told_of(facts: Catalog, engine: str, version: str, about: tuple[str, ...]) -> tuple[Support, ...]:
-    """Return the facts about some things that hold in an engine's version, one thing after the other."""
-    told = [fact for fact in facts.support(engine) if fact.holds_in(version)]
-    return tuple(fact for thing in about for fact in told if fact.about == thing)
+def by_subject(facts: Iterable[Support]) -> Told:
+    """Return facts by what they are about."""
+    told: dict[str, list[Support]] = {}
+    for fact in facts:
+        told.setdefault(fact.about, []).append(fact)
+    return told
 
 
 def lacking_heads(facts: Catalog, engine: Engine, architecture: Architecture) -> tuple[str, str] | None:
@@ -183,7 +178,7 @@ def lacking_heads(facts: Catalog, engine: Engine, architecture: Architecture) ->
     Facts on heads name all sizes for which a version has kernels.
     """
     sizes = {str(cache.key_dim) for kind in architecture.kinds for cache in kind.caches}
-    for fact in told_of(facts, engine.id, engine.version, (HEADS,)):
+    for fact in told_of(facts, engine.id, engine.version).get(HEADS, ()):
         if lacking := sizes.difference(fact.names):
             return f"{fact.because}, and the model's have {' and '.join(sorted(lacking))}", fact.source
     return None
@@ -222,7 +217,11 @@ def known_runs(
     Of the formats of caches, and of how a model is divided, only what does not run is written down, and what is in
     doubt.
     """
-    known, record, family = told_of_families(facts, engine, families, version), facts.engine(engine), families[0]
+    told, record, family, named = told_of(facts, engine, version), facts.engine(engine), families[0], set(families)
+    known = {
+        about: [fact for fact in told.get(about, ()) if not fact.families or not named.isdisjoint(fact.families)]
+        for about in ASKED
+    }
     asked = [(FAMILY, family, f"models of the family {family}")]
     asked += [(FORMAT, name, f"the number format {name}") for name in formats]
     found: list[Support] = []
@@ -230,9 +229,7 @@ def known_runs(
     if place is not None:
         asked.insert(0, (DEVICE, "", f"{place.architecture} of {place.vendor}"))
     for about, name, words in asked:
-        fact = closest(
-            [item for item in known if item.about == about and (not item.names or name in item.names)], place
-        )
+        fact = closest([item for item in known[about] if not item.names or name in item.names], place)
         if fact is not None:
             found.append(fact)
         elif place is not None or about == FAMILY:
@@ -249,72 +246,13 @@ def known_runs(
     return Runs(True, tuple(stated[YES]), on_device)
 
 
-def stated_of(known: Sequence[Support], about: str, names: tuple[str, ...], place: Place | None) -> list[Support]:
+def stated_of(told: Told, about: str, names: tuple[str, ...], place: Place | None) -> list[Support]:
     """Return the closest fact on each of the names, where there is one."""
-    found = (closest([item for item in known if item.about == about and name in item.names], place) for name in names)
+    known = told.get(about, ())
+    found = (closest([item for item in known if name in item.names], place) for name in names)
     return [fact for fact in dict.fromkeys(found) if fact is not None]
 
 
 def because_of(found: list[Support]) -> dict[str, list[tuple[str, str]]]:
     """Return what facts say with their sources, by whether something runs."""
     return {runs: [(fact.because, fact.source) for fact in found if fact.runs == runs] for runs in (YES, NO, MAYBE)}
-
-
-def what_trains(
-    *,
-    facts: Catalog,
-    framework: str | None,
-    device: Accelerator | None,
-    base: str,
-    precision: str | None,
-    method: str,
-    layout: Layout = ONE_DEVICE,
-    sharding: str = "zero-3",
-) -> Runs:
-    """Return what keeps a framework from training: by a method, from weights in a format, in a precision, in a layout.
-
-    `sharding` says what data ranks share of the model. None where nothing is known to. Facts are those on the
-    framework, on what it is built on, and on the libraries of all. A precision that nobody states is what the framework
-    takes on that device, which runs.
-    """
-    place = place_of(device)
-    known = of_framework(framework, facts)
-    found = [closest([fact for fact in known if fact.about == DEVICE], place)] if place else []
-    found += stated_of(known, METHOD, (method,), place)
-    found += stated_of(known, FORMAT, (base,), place)
-    found += stated_of(known, PRECISION, (precision,) if precision else (), place)
-    divided = [name for name in TRAINED_APART if getattr(layout, name) > 1]
-    divided += [PACKED] if layout.tensor > 1 and facts.number_format(base).bits < BYTE_BITS else []
-    divided += [REPLICATED] if layout.tensor > 1 and layout.data > 1 and sharding == UNSHARDED else []
-    divided += [STATES_ALONE] if layout.data * layout.context > 1 and sharding == STATES_ALONE else []
-    found += stated_of(known, DIVISION, tuple(divided), place)
-    stated = because_of([fact for fact in found if fact is not None])
-    if stated[NO]:
-        return Runs(False, tuple(stated[NO]))
-    return Runs(None, tuple(stated[MAYBE]))
-
-
-def trains_in(precision: str, *, facts: Catalog, framework: str | None, device: Accelerator) -> bool:
-    """Return whether nothing is said against a framework's training in a precision on a device."""
-    known = of_framework(framework, facts)
-    return not any(fact and fact.runs != YES for fact in stated_of(known, PRECISION, (precision,), place_of(device)))
-
-
-def has_stages(*, facts: Catalog, framework: str | None) -> bool:
-    """Return whether nothing is said against a framework's dividing a model's layers over stages."""
-    return not stated_of(of_framework(framework, facts), DIVISION, ("pipeline",), None)
-
-
-def has_method(method: str, *, facts: Catalog, framework: str | None) -> bool:
-    """Return whether nothing is said against a framework's having a method of training."""
-    return not stated_of(of_framework(framework, facts), METHOD, (method,), None)
-
-
-@lru_cache(maxsize=64)
-def of_framework(framework: str | None, facts: Catalog) -> tuple[Support, ...]:
-    """Return the facts on a framework, on those that it follows, and on all frameworks."""
-    names: list[str] = []
-    while framework is not None:
-        names.append(framework)
-        framework = facts.framework(framework).follows
-    return tuple(fact for name in (*names, TRAINING) for fact in facts.support(name) if fact.holds_in(""))

@@ -6,7 +6,7 @@ from calc.catalog import Catalog
 from calc.catalog.records import Accelerator, Mixture, NumberFormat
 from calc.errors import ScenarioError
 from calc.memory.training.states import Scheme
-from calc.planning.support import trains_in
+from calc.planning.training_support import trains_in
 from calc.scenario.formats import read_format
 from calc.training.fields import DEFAULTS, GRADIENT_TYPES, QLORA_BASE, TrainingReader
 

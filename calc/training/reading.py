@@ -27,7 +27,8 @@ from calc.memory.training.plan import (
 )
 from calc.memory.training.run import Choices
 from calc.memory.training.states import OPTIMIZERS, SCHEMES, Scheme
-from calc.planning.support import Runs, has_stages, what_trains
+from calc.planning.support import Runs
+from calc.planning.training_support import has_stages, what_trains
 from calc.scenario.device import read_accelerator
 from calc.scenario.fields import MOST_DEGREE
 from calc.scenario.model import ReadModel, read_model
