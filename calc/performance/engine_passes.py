@@ -19,7 +19,7 @@ from calc.performance.host_part import absorbed, device_layers, device_model, wo
 from calc.performance.kernels import Kernels, kernels
 from calc.performance.own_kernels import OwnKernels, first_of, own_kernels
 from calc.performance.passes import Passes
-from calc.performance.schedules import Schedule, schedule_of
+from calc.performance.schedules import Schedule, schedule_of, ways_of
 
 if TYPE_CHECKING:
     from calc.memory.served_adapters import ServedAdapters
@@ -86,15 +86,13 @@ def kernels_and_schedule(
 
     There are none where its rates are not known, or its host's processor works `alone`.
     """
-    found, stepwise, untuned, family = None, False, False, demand.architecture.family
-    known = catalog().engine(setup.engine)._replace(era=setup.era)
-    triton = known.triton_experts(family)
-    if accelerator is not None and not alone:
-        classes = kernel_classes(accelerator, setup.backend)
-        stepwise = known.chooses_in_steps(family, classes)
-        untuned = known.lacks_tuning(family, demand.architecture.hidden_size, classes)
-        own = own_kernels(setup.values, setup.attention, classes, triton, ranks=layout.tensor)
-        found = device_kernels(accelerator, layout, setup.engine, own)
+    found, device = None, None if alone else accelerator
+    classes = kernel_classes(device, setup.backend) if device else ()
+    engine = catalog().engine(setup.engine)._replace(era=setup.era)
+    ways = ways_of(engine, demand.architecture, classes, serves=setup.serves)
+    if device is not None:
+        own = own_kernels(setup.values, setup.attention, classes, ways.triton, ranks=layout.tensor)
+        found = device_kernels(device, layout, setup.engine, own)
     schedule = schedule_of(
         setup.values,
         era=setup.era,
@@ -103,12 +101,8 @@ def kernels_and_schedule(
         market=device_class(accelerator) if accelerator else "",
         backend=setup.backend,
         attention=setup.attention,
-        triton=triton,
-        stepwise=stepwise,
-        untuned=untuned,
         layout=layout,
-        states=demand.architecture.keeps_states,
-        sampled=demand.architecture.output_size if setup.serves else 0,
+        ways=ways,
     )
     return found, schedule
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from calc.catalog.records import Accelerator, NumberFormat, Recipe, Same, Weights
+from calc.architecture.layers import Architecture
+from calc.catalog.records import Accelerator, Engine, NumberFormat, Recipe, Same, Weights
 from calc.catalog.records.engines import CAPTURED
 from calc.memory.budget import Layout
 from calc.memory.device_sizes import attention_ranks, graph_sequences
@@ -29,6 +30,33 @@ ALONE = Layout()
 STEADY = "steady"  # a class of devices: their power is enough for their matrix units at full clock, in 16 bit
 STEADY_BYTES = "steady in 8 bit"
 ENOUGH_POWER = 1e-12  # joules for each operation of a matrix unit: an A100 has 1.3, an H100 0.7
+
+
+class Ways(NamedTuple):
+    """How an engine works on a model on a device, beside what its coefficients say."""
+
+    triton: frozenset[str] = frozenset()  # kernels of routed experts that are Triton's, where a library has faster ones
+    stepwise: bool = False  # several kernels choose a token's experts
+    untuned: bool = False  # products are of a library that was tuned for other models
+    states: bool = False  # recurrent ones are kept, for which some engines wait before they prepare the next step
+    # Entries of a vocabulary from which a server's host chooses each token, where an engine leaves that to it; 0 where
+    # an engine is timed alone, and nothing is chosen.
+    sampled: int = 0
+
+
+PLAIN_WAYS = Ways()
+
+
+def ways_of(engine: Engine, architecture: Architecture, classes: tuple[str, ...], *, serves: bool) -> Ways:
+    """Return how an engine works on a model on a device of these classes, as it `serves` requests or is timed alone."""
+    family = architecture.family
+    return Ways(
+        triton=engine.triton_experts(family),
+        stepwise=engine.chooses_in_steps(family, classes),
+        untuned=engine.lacks_tuning(family, architecture.hidden_size, classes),
+        states=architecture.keeps_states,
+        sampled=architecture.output_size if serves else 0,
+    )
 
 
 class Factors(NamedTuple):
@@ -69,9 +97,7 @@ class Schedule(NamedTuple):
     host_waits: bool  # for the device, before it prepares a prompt's next piece
     copy_factor: float  # times that a copy from the host takes longer than at the rate of its link
     crossing_s: float  # of each copy, in which host and device wait for each other
-    triton: frozenset[str]  # kernels of routed experts that are Triton's, where a library has faster ones
-    stepwise: bool  # several kernels choose a token's experts
-    untuned: bool  # products are of a library that was tuned for other models
+    ways: Ways
     found: dict[str, Factors]  # of products, by their kernels, once they were asked for
     found_grouped: dict[str, Factors]  # the same of experts' products
 
@@ -84,7 +110,7 @@ class Schedule(NamedTuple):
         """Return how an engine's products in a kernel compare with the law's."""
         known = self.found.get(kernel)
         if known is None:
-            known = self.found[kernel] = self.factors(kernel, (f"{kernel}_{UNTUNED}",) if self.untuned else ())
+            known = self.found[kernel] = self.factors(kernel, (f"{kernel}_{UNTUNED}",) if self.ways.untuned else ())
         return known
 
     def factors(self, kernel: str, narrower: tuple[str, ...] = ()) -> Factors:
@@ -105,7 +131,7 @@ class Schedule(NamedTuple):
         known = self.found_grouped.get(kernel)
         if known is None:
             own = self.factors(kernel)
-            kinds = (TRITON, kernel, "") if kernel in self.triton else (kernel, "")
+            kinds = (TRITON, kernel, "") if kernel in self.ways.triton else (kernel, "")
             known = self.found_grouped[kernel] = Factors(
                 own.reading * self.of("expert_reading_factor", kinds),
                 own.working * self.of("expert_factor", kinds),
@@ -117,7 +143,7 @@ class Schedule(NamedTuple):
     def choice_s(self, kinds: tuple[str, ...]) -> float:
         """Return the seconds in which a layer's experts are chosen before their kernels, which may do so themselves."""
         found = self.of("choice_s", kinds) if "choice_s" in self.values else 0.0
-        return self.of("choice_s", (STEPWISE, *kinds)) if found and self.stepwise else found
+        return self.of("choice_s", (STEPWISE, *kinds)) if found and self.ways.stepwise else found
 
     def expert_launches(self, kinds: tuple[str, ...]) -> float:
         """Return how many times as long as other kernels those of a layer's experts take to launch."""
@@ -176,22 +202,14 @@ def schedule_of(
     accelerator: Accelerator | None,
     market: str,
     attention: str,
-    triton: frozenset[str] = frozenset(),
-    stepwise: bool = False,
-    untuned: bool = False,
     backend: str = "",
     layout: Layout = ALONE,
-    states: bool = False,
-    sampled: int = 0,
+    ways: Ways = PLAIN_WAYS,
 ) -> Schedule:
     """Return an engine's schedule on a device from its coefficients.
 
-    `attention` says whose kernels attend, or that scores are stored ("eager"). `triton` are kernels of routed experts
-    that are Triton's, where a library has faster ones; `stepwise` says that several kernels choose a token's experts,
-    `untuned` that products are of a library that was tuned for other models.
-    Of a model with recurrent `states` some engines wait for a step's tokens before they prepare the next; several
-    tensor ranks may be given each step in a way of their own. Of so many `sampled` entries of a vocabulary a server's
-    host chooses each token where an engine leaves that to it; 0: nothing is chosen, as where an engine is timed alone.
+    `attention` says whose kernels attend, or that scores are stored ("eager"). Several tensor ranks may be given each
+    step in a way of their own.
     """
     classes = (*device_classes(accelerator, market, backend), era)
     if CAPTURED in values:
@@ -203,13 +221,9 @@ def schedule_of(
         classes,
         weights,
         attention=attention,
-        triton=triton,
-        stepwise=stepwise,
-        untuned=untuned,
-        states=states,
+        ways=ways if ENTRY in values else ways._replace(sampled=0),
         ranks=attention_ranks(layout),
         captured=captured,
-        sampled=sampled if ENTRY in values else 0,
     )
 
 
@@ -219,17 +233,13 @@ def known_schedule(
     classes: tuple[str, ...],
     weights: Weights,
     attention: str,
-    triton: frozenset[str],
-    stepwise: bool,
-    untuned: bool,
-    states: bool,
+    ways: Ways,
     ranks: int,
     captured: float,
-    sampled: int,
 ) -> Schedule:
     """Return the schedule of coefficients on a class of devices, with its factors as far as they were asked for."""
-    values, ways = same.values, (attention, "")
-    steps = ("states", states), ("ranks", ranks > 1), ("", True)  # for which an engine may have a time of its own
+    values, own = same.values, (attention, "")
+    steps = ("states", ways.states), ("ranks", ranks > 1), ("", True)  # for which an engine may have a time of its own
 
     def of(name: str, kinds: tuple[str, ...] = ("",)) -> float:
         return coefficient(values, name, kinds, classes)
@@ -239,10 +249,10 @@ def known_schedule(
         weights=weights,
         classes=classes,
         attention=Factors(
-            of("cache_factor", ways), of("attention_factor", ways), values.get(f"attention_launches_{attention}", 1.0)
+            of("cache_factor", own), of("attention_factor", own), values.get(f"attention_launches_{attention}", 1.0)
         ),
         step_s=of("step_s", tuple(kind for kind, holds in steps if holds)),
-        sequence_s=of("sequence_s") + (sampled * of(ENTRY) if sampled else 0.0),
+        sequence_s=of("sequence_s") + (ways.sampled * of(ENTRY) if ways.sampled else 0.0),
         told_s=ranks * of("told_s") if ranks > 1 and "told_s" in values else 0.0,
         launch_s=of("launch_s"),
         cut_s=values.get(f"cut_s_{attention}", 0.0),
@@ -255,15 +265,13 @@ def known_schedule(
         unpacks=any(name.startswith("unpack_rows") and rows for name, rows in values.items()),
         copies_states=any(name.startswith("state_passes") and passes for name, passes in values.items()),
         repeats_heads=bool(of("repeats_heads")),
-        tile_rows=of("tile_rows", ways) if "tile_rows" in values else 0.0,
+        tile_rows=of("tile_rows", own) if "tile_rows" in values else 0.0,
         packs_heads=bool(of("packs_heads")) if "packs_heads" in values else False,
         mask_s=of("mask_s") if "mask_s" in values else 0.0,
         host_waits=bool(of("host_waits")) if "host_waits" in values else False,
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
-        triton=triton,
-        stepwise=stepwise,
-        untuned=untuned,
+        ways=ways,
         found={},
         found_grouped={},
     )

@@ -11,7 +11,7 @@ from calc.memory.device_sizes import attention_ranks
 from calc.performance.arrivals import Arrivals
 from calc.performance.device_rates import device_class
 from calc.performance.engine_passes import kernel_classes
-from calc.performance.schedules import Schedule, kernel_of, schedule_of
+from calc.performance.schedules import Schedule, kernel_of, schedule_of, ways_of
 from calc.performance.speed import Question, passes_for, speed_in
 from calc.performance.steady_state import steady_state
 from calc.planning.measured import bucket, format_of
@@ -126,15 +126,10 @@ class Tried:
         known = self.engines.get(kind)
         if known is None:
             known = self.engines[kind] = engine.valued(values).values
-        architecture = question.demand.architecture
-        triton, states = engine.triton_experts(architecture.family), architecture.keeps_states
         classes = kernel_classes(device, question.backend) if device else ()
-        stepwise = engine.chooses_in_steps(architecture.family, classes)
-        untuned = engine.lacks_tuning(architecture.family, architecture.hidden_size, classes)
+        ways = ways_of(engine, question.demand.architecture, classes, serves=question.serves)
         place = device.id if device else None, attention_ranks(question.layout)
-        sampled = architecture.output_size if question.serves else 0
-        own = triton, stepwise, untuned, states, sampled
-        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, *own)
+        key = (*kind, weights.id, kernel_of(weights), *place, question.attention, ways)
         found = self.schedules.get(key)
         if found is None:
             found = self.schedules[key] = schedule_of(
@@ -145,12 +140,8 @@ class Tried:
                 market=device_class(device) if device else "",
                 backend=question.backend,
                 attention=question.attention,
-                triton=triton,
-                stepwise=stepwise,
-                untuned=untuned,
                 layout=question.layout,
-                states=states,
-                sampled=sampled,
+                ways=ways,
             )
         return found
 

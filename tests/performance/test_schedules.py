@@ -11,7 +11,7 @@ from calc.performance.copies import around_products
 from calc.performance.operations import Copy, Counted, Product
 from calc.performance.own_kernels import own_kernels
 from calc.performance.power import limited_power, power_law
-from calc.performance.schedules import STEADY, STEADY_BYTES, Factors, Schedule, device_classes, schedule_of
+from calc.performance.schedules import STEADY, STEADY_BYTES, Factors, Schedule, Ways, device_classes, schedule_of
 
 ROWS, WIDTH, DEPTH = 512.0, 14336, 4096
 STORED = 0.5625 * WIDTH * DEPTH
@@ -27,7 +27,7 @@ def schedule(era: str, device: str, *, engine: str = "llama.cpp", sampled: int =
         accelerator=facts.accelerator(device),
         market="",
         attention="flash",
-        sampled=sampled,
+        ways=Ways(sampled=sampled),
     )
 
 
@@ -159,7 +159,7 @@ def test_experts_that_no_library_multiplies(family: str, kernel: str, device: st
             accelerator=facts.accelerator(device),
             market="data-center",
             attention="flash",
-            triton=triton,
+            ways=Ways(triton=triton),
         )
         return found.grouped(kernel)
 
@@ -197,8 +197,7 @@ def test_experts_are_chosen_before_their_kernels(device: str, triton: bool, chos
             accelerator=facts.accelerator(device),
             market="data-center",
             attention="flash",
-            triton=frozenset(("bf16",) if triton else ()),
-            stepwise=stepwise,
+            ways=Ways(triton=frozenset(("bf16",) if triton else ()), stepwise=stepwise),
         )
         found.append(schedule.grouped("bf16").choice_s)
     assert tuple(found) == pytest.approx(chosen_s)
@@ -270,7 +269,7 @@ def test_a_library_is_tuned_for_some_models(family: str, width: int, classes: tu
             accelerator=accelerator,
             market="data-center",
             attention="flash",
-            untuned=untuned,
+            ways=Ways(untuned=untuned),
         )
         found.append((known.product("fp8-block"), known.grouped("fp8-block")))
     (slow, experts), (fast, same) = found
@@ -495,7 +494,7 @@ def data_center_schedule(engine: str, version: str, device: str, **asked: Any) -
 )
 def test_a_step_is_launched_ahead(engine: str, version: str, device: str, states: bool, waits: bool) -> None:
     """Before vLLM 0.14 and SGLang 0.5, and with states under SGLang where they have one buffer, the device waits."""
-    found = data_center_schedule(engine, version, device, states=states)
+    found = data_center_schedule(engine, version, device, ways=Ways(states=states))
     assert (found.step_s > 8e-4) == waits
 
 
