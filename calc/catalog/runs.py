@@ -35,7 +35,6 @@ class Run(NamedTuple):
     days: float | None
     device_hours: float | None
     flops: float | None  # as published
-    how: str
     note: str
     source: str
     checked: str

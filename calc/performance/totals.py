@@ -1,8 +1,8 @@
-"""Sums over the operations of a pass: what it computes, moves, launches and sends."""
+"""Sums over the operations of a pass: what it computes, moves and launches."""
 
 from collections.abc import Iterable
 
-from calc.performance.operations import Attention, Collective, Counted, Experts, Pass, Product, Recurrence
+from calc.performance.operations import Attention, Counted, Experts, Pass, Product, Recurrence
 
 
 def total_flops(operations: Iterable[Counted], *kinds: type) -> float:
@@ -18,15 +18,6 @@ def total_bytes(operations: Iterable[Counted], *kinds: type) -> float:
 def total_launches(operations: Iterable[Counted]) -> float:
     """Return the kernels that a pass launches."""
     return sum(item.times * item.operation.launches for item in operations)
-
-
-def total_sent(operations: Iterable[Counted], group: str = "") -> float:
-    """Return the bytes that each rank sends in a pass, or sends within one kind of group."""
-    return sum(
-        item.times * item.operation.sent_bytes
-        for item in operations
-        if isinstance(item.operation, Collective) and group in ("", item.operation.group)
-    )
 
 
 def weights_read(operations: Iterable[Counted]) -> float:

@@ -17,7 +17,8 @@ from calc.performance.forward import Segment, forward
 from calc.performance.operations import Attention, Collective, Counted, Experts, Pointwise, Product, Recurrence
 from calc.performance.rank_matrices import NOT_PASSED
 from calc.performance.rank_model import RankModel, rank_model
-from calc.performance.totals import total_bytes, total_flops, total_sent, weights_read
+from calc.performance.totals import total_bytes, total_flops, weights_read
+from tests.performance.sent import total_sent
 
 ALONE = Layout()
 FAMILIES = {}

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from calc.performance.collectives import ALL_REDUCE
 from calc.performance.operations import Attention, Collective, Counted, Experts, Product, looked_at
-from calc.performance.totals import total_bytes, total_flops, total_sent, weights_read
+from calc.performance.totals import total_bytes, total_flops, weights_read
+from tests.performance.sent import total_sent
 
 
 def attention(**changes: object) -> Attention:

@@ -28,7 +28,7 @@ from calc.performance.operations import (
     looked_at,
 )
 from calc.performance.pipeline import pipelined
-from calc.performance.totals import total_bytes, total_flops, total_launches, total_sent, weights_read
+from calc.performance.totals import total_bytes, total_flops, total_launches, weights_read
 
 PRODUCT = Product("p", 3, 5, 7, "bf16", 70.0, 72.0)
 EXPERTS = Experts("e", 10, 4, 8, 2, 6, 4, 3, "bf16", 576.0, 160.0)
@@ -84,7 +84,7 @@ def test_pairs(queries: int, keys: int, causal: bool, window: int | None, pairs:
 
 
 def test_totals() -> None:
-    """Of a product three times, experts twice and two messages, by kind and by group of ranks."""
+    """Of a product three times, experts twice and two messages, by kind."""
     done: Pass = (
         Counted(PRODUCT, 3),
         Counted(EXPERTS, 2),
@@ -98,10 +98,8 @@ def test_totals() -> None:
     assert total_bytes(done) == 3 * 142 + 2 * 736 + 2 * 17
     assert total_bytes(done, Experts, Pointwise) == 2 * 736 + 34
     assert total_launches(done) == 3 + 20 + 2 + 5 + 8
-    assert total_sent(done) == 2 * 150 + 5 * 100
-    assert total_sent(done, "pipeline") == 500
     assert weights_read(done) == 3 * 70 + 2 * 576
-    assert (total_flops(()), total_bytes(()), total_launches(()), total_sent(()), weights_read(())) == (0, 0, 0, 0, 0)
+    assert (total_flops(()), total_bytes(()), total_launches(()), weights_read(())) == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

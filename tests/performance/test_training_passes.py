@@ -26,13 +26,14 @@ from calc.performance.operations import (
 )
 from calc.performance.step_traffic import step_traffic
 from calc.performance.token_flops import token_flops
-from calc.performance.totals import total_flops, total_sent
+from calc.performance.totals import total_flops
 from calc.performance.training_clock import PRODUCTS
 from calc.performance.training_passes import CASTS, UNPACKING, step_passes, unpacking
 from calc.performance.training_step import prepare, step_time
 from calc.performance.training_update import updating
 from calc.training.reading import read_training
 from tests.known import trained_models
+from tests.performance.sent import total_sent
 from tests.performance.test_forward import FAMILIES, on_rank
 
 COMPUTED = (Product, Experts, Attention, Recurrence)

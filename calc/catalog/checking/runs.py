@@ -40,7 +40,6 @@ RUN_RULES: Rules = {
     "days?": (int, float),
     "device_hours?": (int, float),
     "flops?": (int, float),
-    "how": (str,),
     "note?": (str,),
     "source": (str,),
     "checked": (str,),
