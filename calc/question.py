@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from calc.planning.serving import Serving
     from calc.planning.serving_pools import PoolLayouts
 
-
 HALF_BITS = 16
 
 

@@ -5,13 +5,7 @@ from math import inf
 
 from calc.catalog.records import Accelerator
 from calc.performance.collectives import ALL_REDUCE, ALL_TO_ALL, RING, SEND, step_count
-from calc.performance.device_laws import (
-    PLAIN,
-    PLAIN_KERNELS,
-    POINTWISE,
-    RECURRENCE,
-    DeviceLaws,
-)
+from calc.performance.device_laws import PLAIN, PLAIN_KERNELS, POINTWISE, RECURRENCE, DeviceLaws
 from calc.performance.device_rates import matrix_rate
 from calc.performance.fabric import copied_share, host_link
 from calc.performance.kernel_laws import (

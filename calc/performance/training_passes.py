@@ -35,6 +35,7 @@ from calc.performance.rank_model import rank_model
 from calc.performance.training_update import trained_tensors, updating
 
 FP32 = 4
+WRITTEN_OUT = SCORES, CONTEXT = "Scores", "Context"  # products of attention that no kernel fuses
 CASTS = "Casts to FP8"
 UNPACKING = "Weights unpacked"  # of a quantised base, before each product
 SIXTEEN_BIT, ALIGNED = ("bf16", "fp16"), 8  # elements of 16 bytes
@@ -159,8 +160,8 @@ def as_attended(plan: Plan, item: Counted) -> tuple[Counted, ...]:
         return (Counted(one._replace(causal=False, window=None), times),)
     rows, keys = one.sequences * one.heads * one.queries, int(one.keys + one.queries)
     kernel = MULTIPLIED.get(plan.scheme.id, "bf16").replace("fp8", "bf16")
-    scores = Product("Scores", rows, keys, one.key_dim, kernel=kernel, weight_bytes=0.0, io_bytes=0.0)
-    return Counted(scores, times), Counted(scores._replace(name="Context", n=one.value_dim, k=keys), times)
+    scores = Product(SCORES, rows, keys, one.key_dim, kernel=kernel, weight_bytes=0.0, io_bytes=0.0)
+    return Counted(scores, times), Counted(scores._replace(name=CONTEXT, n=one.value_dim, k=keys), times)
 
 
 def adapters(plan: Plan, stage: Stage) -> Pass:
@@ -234,16 +235,8 @@ def both_gradients(item: Counted) -> tuple[Counted, ...]:
     one, times = item
     assert isinstance(one, Product)
     name, m, n, k, kernel, stored, moved = one
-    inputs = Product(f"{name}, its input's gradients", m, k, n, kernel=kernel, weight_bytes=stored, io_bytes=moved)
-    weights = Product(
-        f"{name}, its weights' gradients",
-        float(n),
-        k,
-        max(int(m), 1),
-        kernel=kernel,
-        weight_bytes=stored,
-        io_bytes=moved,
-    )
+    inputs = Product(f"{name}, its input's gradients", m, k, n, kernel, stored, moved)
+    weights = Product(f"{name}, its weights' gradients", float(n), k, max(int(m), 1), kernel, stored, moved)
     return Counted(inputs, times), Counted(weights, times)
 
 
@@ -285,9 +278,6 @@ def again(plan: Plan, whole: Pass, moved: Pass) -> Pass:
         halved = (Counted(one, times / 2 if isinstance(one, Product | Experts) else times) for one, times in layers)
         return tuple(item for item in halved if not isinstance(item.operation, Attention))
     return tuple(item for item in layers if isinstance(item.operation, Attention) or item[0].name in WRITTEN_OUT)
-
-
-WRITTEN_OUT = ("Scores", "Context")
 
 
 def heads(plan: Plan) -> tuple[str, ...]:

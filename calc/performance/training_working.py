@@ -1,5 +1,7 @@
 """The working of a training step: operations of a micro-batch, the seconds they take, and what follows."""
 
+from functools import partial
+
 from calc.derivation import Step
 from calc.memory.training.plan import Plan
 from calc.performance.operations import Product
@@ -38,62 +40,52 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
     launches = time.pace.launched(one.whole)
     working, launch = shown(one.device + one.waiting), shown(one.launch)
     device = " + ".join(shown(time.pace.seconds(one.whole, kind)) for kind in ON_DEVICE if kind in one.whole.sums)
+    timed = partial(Step, unit="s", source=source)
     return [
         *flops_steps(flops),
         *largest_steps(found.get(PRODUCTS, ())),
         *(sum_step(name, parts, time.pace.shares[kind]) for kind, name in SUMS.items() if (parts := found.get(kind))),
         *sent_steps(time, source),
-        Step(
+        timed(
             "A micro-batch on the device",
             r"\sum t + t_{\text{waited for}}",
             f"{device or '0'} + {shown(one.waiting)}",
             one.device + one.waiting,
-            unit="s",
-            source=source,
         ),
-        Step(
+        timed(
             "Its launches by the host",
             r"n \cdot t_{\text{launch}} + n_{\text{within}} \cdot t_{\text{within}}"
             r" + n_{\text{looped}} \cdot t_{\text{looped}}",
             f"{launches.led:.6g} × {time.pace.kernel_s:.4g} + {launches.within:.6g} × {time.pace.within_s:.4g}"
             f" + {launches.looped:.6g} × {time.pace.looped_s:.4g}",
             one.launch,
-            unit="s",
-            source=source,
         ),
-        Step(
+        timed(
             "A micro-batch, with its launches and what it hands on",
             r"\max(t, t_{\text{launches}}) + (1 - h) \cdot \min(t, t_{\text{launches}}) + t_{\text{next stage}}",
             f"max({working}, {launch}) + (1 − {ahead:g}) × min({working}, {launch}) + {shown(one.hand_over)}",
             busy,
-            unit="s",
-            source=source,
         ),
-        Step(
+        timed(
             "… with what is sent behind it, and copied beside it",
             r"\max(\max(t, t_{\text{behind}}) + (1 - o) \cdot \min(t, t_{\text{behind}}), t_{\text{copied}})",
             f"max(max({shown(busy)}, {shown(one.behind)})"
             f" + (1 − {overlap:g}) × min({shown(busy)}, {shown(one.behind)}), {shown(one.copied)})",
             each,
-            unit="s",
-            source=source,
         ),
-        Step(
+        timed(
             "All micro-batches through all stages",
             r"(m - 1) \cdot t + \sum_{\text{stages}} t_i + t_{\text{reduced}}",
             f"({show_count(time.micro_batches)} − 1) × {shown(each)}"
             f" + {shown(time.pipeline_s - (time.micro_batches - 1) * each)}",
             time.pipeline_s,
-            unit="s",
             source="pipeline-1f1b",
         ),
-        Step(
+        timed(
             "Seconds of a step",
             r"t_{\text{micro-batches}} + t_{\text{gathered}} + t_{\text{optimizer}}",
             f"{shown(time.pipeline_s)} + {shown(time.exchange_s)} + {shown(time.optimizer_s)}",
             time.total,
-            unit="s",
-            source=source,
         ),
     ]
 

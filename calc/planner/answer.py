@@ -15,7 +15,8 @@ from calc.planner.need import Share
 from calc.planner.options import Option, energy_of, rate_of, time_of, tokens_a_second, writes
 from calc.planner.question import OF_A_RUN, Question, own_price, read_question
 from calc.planner.ranking import OF_SPEED
-from calc.planner.search import OF_FLEETS, Search
+from calc.planner.search import Search
+from calc.planner.sharing import OF_FLEETS
 from calc.planner.steps import Steps, finished, kept
 from calc.planner.surer import change_for, surer_context
 from calc.planning.cost import MILLION

@@ -7,7 +7,8 @@ from calc.derivation import INFO, Warn
 from calc.planner.offered import MACHINE
 from calc.planner.options import Option, time_of, writes
 from calc.planner.question import Question
-from calc.planner.search import OF_FLEETS, Search
+from calc.planner.search import Search
+from calc.planner.sharing import OF_FLEETS
 from calc.planning.cost import USED, purchase_today
 from calc.units import show_number
 

@@ -21,7 +21,8 @@ from calc.planner.need import Share
 from calc.planner.options import Option, short, slow, tight, too_heavy
 from calc.planner.question import RANKS, read_question
 from calc.planner.ranking import parameters
-from calc.planner.search import OF_FLEETS, Search
+from calc.planner.search import Search
+from calc.planner.sharing import OF_FLEETS
 from calc.planner.wanted import chosen_models
 from calc.planning.chance import LIKELY, SURE
 from calc.question import read_placement
