@@ -5,8 +5,9 @@ after the other, a step up and down, with ever smaller steps. One for a kernel o
 one, and a plain one a factor on its start: such factors are drawn to one, and stay at one where rows do not speak for
 more. What no row speaks for is as for any new device.
 
-A source is left out by trying again without its rows, from where all rows led. What a row's error is under
-coefficients is worked out once for all of these: it depends on those coefficients that move it, and on no other.
+A source is left out by trying again without its rows, from where all rows led, along straight lines through the errors
+there: one source moves coefficients too little for the lines to bend. What a row's error is under coefficients is
+worked out once: it depends on those coefficients that move it, and on no other.
 """
 
 import hashlib
@@ -14,10 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from functools import partial
 from typing import NamedTuple
-
-from calc.validation.processors import spread
 
 Values = dict[str, float]
 MOST_ROWS = 20  # of a group that an estimate looks at
@@ -25,6 +23,7 @@ FEW = 4  # rows of a source that counts half of one with many
 SMALLEST = 0.02  # an error below this pulls less the smaller it is
 LARGEST = 0.5  # an error above this pulls less by the square of how much larger it is: something else was run
 HOLD = 0.05  # how strongly a factor is drawn to one, a source being 1
+NEAR = 0.05  # of a logarithm: the step by which lines are laid through errors
 STEPS = (0.4, 0.15, 0.05, 0.02)  # of a logarithm
 SWEEPS = 3  # over all coefficients, with one step
 OF_A_KIND = 0.15  # of it, for a factor of one generation or era: these do differ, and few rows speak of each
@@ -84,18 +83,13 @@ def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, 
 
 
 def without_each(fitted: Fit, sources: Iterable[str]) -> dict[str, Values]:
-    """Return the coefficients as estimated without each of some sources, on all processors where they can share."""
-    names = list(sources)
-    whole = Search(fitted.items, fitted.known, fitted.start, dict(fitted.moved), hold=fitted.hold)
-    whole.sift(STEPS[1])
-    return dict(zip(names, spread(partial(without, whole), names), strict=True))
+    """Return the coefficients as estimated without each of some sources, from where all rows led.
 
-
-def without(whole: "Search", source: str) -> Values:
-    """Return the coefficients as estimated from the rows of all other sources, from where a search of all rows led."""
-    search = whole.without(source)
-    search.run(STEPS[1:])
-    return search.values()
+    Errors are taken from `Lines` there: to leave each source of an engine out takes seconds so, where it takes an hour
+    to predict all rows anew for whatever is tried, and medians of sources differ by a hundredth.
+    """
+    lines = Lines(fitted)
+    return {source: lines.without(source) for source in sources}
 
 
 class Search:
@@ -130,31 +124,6 @@ class Search:
             found[name] = min(size, SHARE_LIMIT) if "share" in name else size
         return found
 
-    def without(self, source: str) -> "Search":
-        """Return a search of the rows of all other sources, that knows what this one has seen."""
-        other = copy(self)
-        other.moved, other.errors = dict(self.moved), list(self.errors)
-        counted = [place for place, item in enumerate(self.items) if item.source != source]
-        sizes = weights([self.items[place] for place in counted])
-        other.weights = [0.0] * len(self.items)
-        for place, size in zip(counted, sizes, strict=True):
-            other.weights[place] = size
-        other.touched = {
-            name: [place for place in places if other.weights[place]] for name, places in self.touched.items()
-        }
-        return other
-
-    def errors_under(self, places: Iterable[int]) -> list[float]:
-        """Return the errors of the items at some places."""
-        values, found = self.values(), []
-        for place in places:
-            key, seen = hash(tuple(values[name] for name in self.movers[place])), self.seen[place]
-            error = seen.get(key)
-            if error is None:
-                error = seen[key] = self.items[place].trial(values)
-            found.append(error)
-        return found
-
     def sift(self, step: float) -> None:
         """Find the items whose errors each coefficient changes, a step up."""
         for name in self.start:
@@ -169,6 +138,17 @@ class Search:
                 names[place].append(name)
         self.movers = [tuple(mine) for mine in names]
         self.seen = [{} for _ in self.items]
+
+    def errors_after(self, ways: Mapping[str, float], places: Iterable[int]) -> list[float]:  # noqa: ARG002
+        """Return the errors of the items at some places once coefficients have moved by `ways`."""
+        values, found = self.values(), []
+        for place in places:
+            key, seen = hash(tuple(values[name] for name in self.movers[place])), self.seen[place]
+            error = seen.get(key)
+            if error is None:
+                error = seen[key] = self.items[place].trial(values)
+            found.append(error)
+        return found
 
     def run(self, steps: Sequence[float]) -> None:
         """Try all steps on all coefficients, until none makes the errors less."""
@@ -200,7 +180,7 @@ class Search:
         before = dict(self.moved)
         for name, way in ways.items():
             self.moved[name] = round(self.moved[name] + way, 6)
-        errors = self.errors_under(touched) if touched else []
+        errors = self.errors_after(ways, touched) if touched else []
         gained = sum(
             self.weights[place] * (felt(abs(error)) - felt(abs(self.errors[place])))
             for place, error in zip(touched, errors, strict=True)
@@ -212,6 +192,52 @@ class Search:
         for place, error in zip(touched, errors, strict=True):
             self.errors[place] = error
         return True
+
+
+class Lines(Search):
+    """A search near where all rows led: errors are on straight lines through those a step up and a step down."""
+
+    def __init__(self, fitted: Fit) -> None:
+        super().__init__(fitted.items, fitted.known, fitted.start, dict(fitted.moved), hold=fitted.hold)
+        self.base = fitted.moved
+        self.lines = {name: (self.slopes(name, NEAR), self.slopes(name, -NEAR)) for name in self.start}
+        self.touched = {
+            name: [place for place, ways in enumerate(zip(*self.lines[name], strict=True)) if any(ways)]
+            for name in self.start
+        }
+
+    def slopes(self, name: str, step: float) -> list[float]:
+        """Return by how much the error of each item changes with a coefficient's logarithm over a step."""
+        self.moved[name] = self.base[name] + step
+        values = self.values()
+        self.moved[name] = self.base[name]
+        return [(item.trial(values) - error) / step for item, error in zip(self.items, self.errors, strict=True)]
+
+    def errors_after(self, ways: Mapping[str, float], places: Iterable[int]) -> list[float]:
+        """Return the errors of the items at some places once coefficients have moved, along the lines."""
+        changes = [0.0] * len(self.items)
+        for name, way in ways.items():
+            new = self.moved[name] - self.base[name]
+            for shift, sign in ((new, 1.0), (new - way, -1.0)):
+                slopes = self.lines[name][shift < 0.0]
+                for place in self.touched[name]:
+                    changes[place] += sign * shift * slopes[place]
+        return [self.errors[place] + changes[place] for place in places]
+
+    def without(self, source: str) -> Values:
+        """Return the coefficients as estimated from the rows of all other sources."""
+        other = copy(self)
+        other.moved, other.errors = dict(self.moved), list(self.errors)
+        counted = [place for place, item in enumerate(self.items) if item.source != source]
+        sizes = weights([self.items[place] for place in counted])
+        other.weights = [0.0] * len(self.items)
+        for place, size in zip(counted, sizes, strict=True):
+            other.weights[place] = size
+        other.touched = {
+            name: [place for place in places if other.weights[place]] for name, places in self.touched.items()
+        }
+        other.run(STEPS[1:])
+        return other.values()
 
 
 def weights(items: Sequence[Item]) -> list[float]:
