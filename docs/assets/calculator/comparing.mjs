@@ -8,7 +8,7 @@ const KEY = "gpu-pinned";
 const MOST = 4;
 const PAGE = new URL("../../calculators/side-by-side/", import.meta.url);
 
-export function pinned() {
+function pinned() {
   return keptList("sessionStorage", KEY);
 }
 
