@@ -135,27 +135,31 @@ class Schedule(NamedTuple):
             known = self.found_grouped[kernel] = Factors(
                 own.reading * self.of("expert_reading_factor", kinds),
                 own.working * self.of("expert_factor", kinds),
-                own.launches if self.loops_experts else self.expert_launches(kinds),
+                own.launches if self.loops_experts else self.of("expert_launches", kinds, 1.0),
                 choice_s=self.choice_s(kinds),
             )
         return known
 
     def choice_s(self, kinds: tuple[str, ...]) -> float:
         """Return the seconds in which a layer's experts are chosen before their kernels, which may do so themselves."""
-        found = self.of("choice_s", kinds) if "choice_s" in self.values else 0.0
+        found = self.of("choice_s", kinds, 0.0)
         return self.of("choice_s", (STEPWISE, *kinds)) if found and self.ways.stepwise else found
 
-    def expert_launches(self, kinds: tuple[str, ...]) -> float:
-        """Return how many times as long as other kernels those of a layer's experts take to launch."""
-        return self.of("expert_launches", kinds) if "expert_launches" in self.values else 1.0
-
-    def of(self, name: str, kinds: tuple[str, ...] = ("",)) -> float:
+    def of(self, name: str, kinds: tuple[str, ...] = ("",), usual: float | None = None) -> float:
         """Return a coefficient for a kind of kernel on this class of devices."""
-        return coefficient(self.values, name, kinds, self.classes)
+        return coefficient(self.values, name, kinds, self.classes, usual)
 
 
-def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], classes: tuple[str, ...]) -> float:
+def coefficient(
+    values: Mapping[str, float],
+    name: str,
+    kinds: tuple[str, ...],
+    classes: tuple[str, ...],
+    usual: float | None = None,
+) -> float:
     """Return a coefficient: for the kind of kernel first, within it for the device's class, else the plain one.
+
+    The `usual` value is that of engines without such a coefficient; raises KeyError where all have one.
 
     >>> coefficient({"share": 0.8, "share_awq": 0.6, "share@HBM": 0.5}, "share", ("awq", ""), ("HBM",))
     0.6
@@ -167,7 +171,9 @@ def coefficient(values: Mapping[str, float], name: str, kinds: tuple[str, ...], 
                 return values[f"{known}@{device}"]
         if known in values:
             return values[known]
-    raise KeyError(name)
+    if usual is None:
+        raise KeyError(name)
+    return usual
 
 
 def device_classes(accelerator: Accelerator | None, market: str, backend: str = "") -> tuple[str, ...]:
@@ -241,8 +247,8 @@ def known_schedule(
     values, own = same.values, (attention, "")
     steps = ("states", ways.states), ("ranks", ranks > 1), ("", True)  # for which an engine may have a time of its own
 
-    def of(name: str, kinds: tuple[str, ...] = ("",)) -> float:
-        return coefficient(values, name, kinds, classes)
+    def of(name: str, kinds: tuple[str, ...] = ("",), usual: float | None = None) -> float:
+        return coefficient(values, name, kinds, classes, usual)
 
     return Schedule(
         values=values,
@@ -253,22 +259,22 @@ def known_schedule(
         ),
         step_s=of("step_s", tuple(kind for kind, holds in steps if holds)),
         sequence_s=of("sequence_s") + (ways.sampled * of(ENTRY) if ways.sampled else 0.0),
-        told_s=ranks * of("told_s") if ranks > 1 and "told_s" in values else 0.0,
+        told_s=ranks * of("told_s", usual=0.0) if ranks > 1 else 0.0,
         launch_s=of("launch_s"),
         cut_s=values.get(f"cut_s_{attention}", 0.0),
         captured_sequences=captured,
-        prompt_graphs=bool(of("prompt_graphs")) if "prompt_graphs" in values else False,
+        prompt_graphs=bool(of("prompt_graphs", usual=0.0)),
         pointwise_kernels=of("pointwise_kernels"),
         loops_experts=bool(of("loops_experts")),
         cache_passes=of("cache_passes"),
-        converted_bytes=of("converted_bytes") if "converted_bytes" in values else 0.0,
+        converted_bytes=of("converted_bytes", usual=0.0),
         unpacks=any(name.startswith("unpack_rows") and rows for name, rows in values.items()),
         copies_states=any(name.startswith("state_passes") and passes for name, passes in values.items()),
         repeats_heads=bool(of("repeats_heads")),
-        tile_rows=of("tile_rows", own) if "tile_rows" in values else 0.0,
-        packs_heads=bool(of("packs_heads")) if "packs_heads" in values else False,
-        mask_s=of("mask_s") if "mask_s" in values else 0.0,
-        host_waits=bool(of("host_waits")) if "host_waits" in values else False,
+        tile_rows=of("tile_rows", own, 0.0),
+        packs_heads=bool(of("packs_heads", usual=0.0)),
+        mask_s=of("mask_s", usual=0.0),
+        host_waits=bool(of("host_waits", usual=0.0)),
         copy_factor=values.get("copy_factor", 1.0),
         crossing_s=values.get("crossing_s", 0.0),
         ways=ways,
