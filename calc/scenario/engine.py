@@ -93,11 +93,19 @@ def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
 
 
 def on_maker(engine: Engine | None, devices: Sequence[Accelerator]) -> Engine | None:
-    """Return the engine in the era that its version was in on the devices of their maker."""
-    makers = {device.vendor for device in devices}
-    if engine is None or not engine.version or not any(makers.intersection(era.later) for era in engine.eras):
+    """Return the engine as it is on devices: in the era that its version was in there, with their usual back end."""
+    if engine is None or not devices:
         return engine
-    return engine.of_version(engine.version, devices[0].vendor)
+    makers = {device.vendor for device in devices}
+    if engine.version and any(makers.intersection(era.later) for era in engine.eras):
+        engine = engine.of_version(engine.version, devices[0].vendor)
+    return in_backend(engine, devices)
+
+
+def in_backend(engine: Engine, devices: Sequence[Accelerator], name: str = "") -> Engine:
+    """Return the engine with the kernels of a back end on devices, or of the usual one, which one device may decide."""
+    named = max(engine.named_backend(device.architecture, device.vendor, name) for device in devices)
+    return engine if named == engine.backend else engine._replace(backend=named)
 
 
 def with_backend(reader: Reader, engine: Engine | None, devices: Sequence[Accelerator]) -> Engine | None:
@@ -118,8 +126,7 @@ def with_backend(reader: Reader, engine: Engine | None, devices: Sequence[Accele
             message = f"{can} on {device.name}, not {asked!r:.60}{nearest(name, known)}"
             raise ScenarioError("backend", message, instead=known)
     reader.filled["backend"] = name
-    usual = all(name == engine.backends_on(device.architecture, device.vendor)[0] for device in devices)
-    return engine if usual else engine._replace(backend=name)
+    return in_backend(engine, devices, name)
 
 
 def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:
