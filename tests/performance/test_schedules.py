@@ -582,7 +582,7 @@ def lazily(fmt: str, context: int, device: str = "h100-sxm-80gb") -> float:
 
 
 def test_device_and_host_work_in_turns_where_each_product_is_awaited() -> None:
-    """More keys take the device longer: launches of 16 bit hide that as long as they take, those of FP8 hide nothing."""
+    """More keys take the device longer: launches of 16 bit hide that as long as they take, those of FP8 none."""
     (near, far), (short, long) = ((1024, 16_384), (100_000, 115_360))
     assert lazily("bf16", far) == lazily("bf16", near)
     shown = lazily("fp8-block", far) - lazily("fp8-block", near)
