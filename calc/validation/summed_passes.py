@@ -68,7 +68,8 @@ class SummedPasses:
         host = launches * schedule.launch_s
         if alone:
             host = schedule.cut_s * sum(found[4] for group, found in sums.items() if group[0] is Attention)
-        between = schedule.step_s + sequences * schedule.sequence_s
+        host, waiting = schedule.launching(host)
+        between = waiting + schedule.step_s + sequences * schedule.sequence_s
         if schedule.mask_s:
             between += self.passes._replace(schedule=schedule).masks_s(segments)
         if schedule.told_s:

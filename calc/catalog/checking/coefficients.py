@@ -38,6 +38,7 @@ BOUNDS: dict[str, Bound] = {
         (
             "absorbs_chosen",
             "absorbs_latents",
+            "awaits_products",
             "batches_adapters",
             "drafts_apart",
             "gathers_cast",
