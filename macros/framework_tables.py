@@ -31,7 +31,12 @@ def follows(framework: Framework) -> str:
 
 def preset_cells(preset: Preset) -> list[str]:
     """Return one preset: the field with its value, when it holds, and why, with where it is read."""
-    where = ", ".join(f"{field} {' or '.join(map(str, allowed))}" for field, allowed in preset.when.items())
+    where = ", ".join(
+        [
+            *(f"{name} {version}" for name, version in (("since", preset.since), ("before", preset.before)) if version),
+            *(f"{field} {' or '.join(map(str, allowed))}" for field, allowed in preset.when.items()),
+        ]
+    )
     link = element("a", text("source"), href=catalog().source(preset.source).url, rel="noopener")
     said = element("code", text(f"{preset.field}: {shown(preset.value)}"))
     return [said, text(where or "always"), f"{text(preset.reason)} {link}"]

@@ -332,6 +332,15 @@ def test_a_back_end_decides_speed_alone() -> None:
     assert rates[0] < rates[1]
 
 
+@pytest.mark.parametrize("accelerator", ["RX 580", "RX Vega 56", "RX 5700 XT"])
+def test_cards_without_rocm_take_the_kernels_of_vulkan(accelerator: str) -> None:
+    """What is usual on a generation comes before what is usual of its maker, asked for or not."""
+    asked = {**STRIX, "model": "llama-3.2-3b", "accelerator": accelerator}
+    usual, hip, vulkan = (estimate({**asked, **said}) for said in ({}, {"backend": "HIP"}, {"backend": "Vulkan"}))
+    assert usual["speed"] == vulkan["speed"] != hip["speed"]
+    assert usual["memory"] == vulkan["memory"]
+
+
 MI300X: dict[str, object] = {
     "model": "qwen3-30b-a3b",
     "weights": "fp8-block",

@@ -14,6 +14,7 @@ from calc.calculators.training_inputs import (
     PRECISION,
     SEQUENCE,
     SHARDING_OPTIONS,
+    VERSION,
 )
 from calc.calculators.training_speed import TOKENS
 
@@ -36,6 +37,7 @@ INPUTS = (
         topic="Adapters",
     ),
     FRAMEWORK,
+    VERSION,
     PRECISION,
     Choice(
         "base_weights",

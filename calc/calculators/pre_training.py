@@ -19,6 +19,7 @@ from calc.calculators.training_inputs import (
     SPLIT,
     STAGES,
     TENSOR_RANKS,
+    VERSION,
 )
 from calc.calculators.training_speed import TOKENS
 
@@ -43,6 +44,7 @@ INPUTS = (
     CONTEXT_RANKS,
     EXPERT_RANKS,
     FRAMEWORK,
+    VERSION,
     PRECISION,
     OPTIMIZER,
     CHECKPOINTING,

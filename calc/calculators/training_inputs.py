@@ -1,6 +1,6 @@
 """What the calculators of training ask: how the work is divided, how a model is trained, and in which batches."""
 
-from calc.calculators.inputs import Choice, Number
+from calc.calculators.inputs import Choice, Number, Text
 
 DEGREES = ("tensor", "pipeline", "data", "context", "expert")
 SPLIT = "Other ways to divide"
@@ -65,6 +65,12 @@ FRAMEWORK = Choice(
     "",
     kind="frameworks",
     empty="Not stated",
+    topic="How it is trained",
+)
+VERSION = Text(
+    "engine_version",
+    "Its version",
+    "Older ones did other things by themselves: 4.44, 0.9.2. Empty: the newest.",
     topic="How it is trained",
 )
 OPTIMIZER = Choice(

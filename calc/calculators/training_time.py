@@ -22,6 +22,7 @@ from calc.calculators.training_inputs import (
     SHARDING_OPTIONS,
     STAGES,
     TENSOR_RANKS,
+    VERSION,
 )
 from calc.calculators.training_speed import (
     ELECTRICITY,
@@ -57,6 +58,7 @@ INPUTS = (
         options=(("full", "Full"), ("lora", "LoRA"), ("qlora", "QLoRA")),
     ),
     FRAMEWORK,
+    VERSION,
     PRECISION,
     CHECKPOINTING,
     MICRO_BATCH,

@@ -1,8 +1,10 @@
 """Frameworks of training: what each does where a run does not say it, as entries of the catalogue."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from calc.catalog.entries import Entry
+from calc.catalog.records.engines import version_numbers
 
 
 class Preset(NamedTuple):
@@ -13,6 +15,15 @@ class Preset(NamedTuple):
     when: dict[str, list[object]]  # empty: always
     reason: str
     source: str
+    since: str = ""  # the framework's version that first did it; empty: all
+    before: str = ""  # the first one that no longer does; empty: the newest does
+
+    def is_done_by(self, version: str) -> bool:
+        """Return whether a version of the framework does this; without one the newest."""
+        if not version:
+            return not self.before
+        numbers = version_numbers(version)
+        return numbers >= version_numbers(self.since) and not (self.before and numbers >= version_numbers(self.before))
 
 
 class Framework(NamedTuple):
@@ -30,6 +41,15 @@ class Framework(NamedTuple):
     presets: tuple[Preset, ...]
     source: str
     checked: str
+    carries: Mapping[str, str] = {}  # by its own version, oldest first, that of the one it is built on
+
+    def carried_by(self, version: str) -> str:
+        """Return which version of the framework it is built on came with one of its own; empty: the newest."""
+        if not version:
+            return ""
+        numbers = version_numbers(version)
+        known = [theirs for mine, theirs in self.carries.items() if version_numbers(mine) <= numbers]
+        return known[-1] if known else next(iter(self.carries.values()), "")
 
 
 def make_framework(entry_id: str, entry: Entry) -> Framework:

@@ -67,9 +67,7 @@ def take(reader: Reader, kind: str | None) -> None:
         elif field and reader.value(field) is None:
             reader.add(amount, field, value)
     for chip in list(reader.chips):
-        if (chip.field in ("weights", "kv_cache", "engine", "engine_version") and training) or (
-            chip.field == "framework" and not training
-        ):
+        if is_of_other_work(reader, chip, training=training):
             retake(reader, chip)
         elif chip.field == "weights" and kind == "cache":
             reader.give_back(chip)
@@ -141,6 +139,13 @@ def in_run(reader: Reader, chip: Chip, kind: str | None) -> bool:
         return chip.value == 0 or (kind in RUN and reader.value("engine") in (None, HOST_ENGINE))
     kinds = (*RUN, "models", *(("limit",) if reader.alone else ()))
     return kind in kinds and reader.value("engine") in (None, HOST_ENGINE)
+
+
+def is_of_other_work(reader: Reader, chip: Chip, *, training: bool) -> bool:
+    """Return whether a chip says of serving what a run of training has not, or the other way round."""
+    if chip.field == "engine_version":
+        return reader.value("framework" if training else "engine") is None
+    return chip.field in (("weights", "kv_cache", "engine") if training else ("framework",))
 
 
 def retake(reader: Reader, chip: Chip) -> None:

@@ -98,10 +98,10 @@ class Reader(Chips):
                 self.line.release(found.start, found.end)
 
     def read_program(self, kind: str, field: str) -> None:
-        """Read the engine with its version, before models with a word of its name, or what trains, after them."""
+        """Read the engine, before models with a word of its name, or what trains, after them; each with its version."""
         if found := next(self.names.listed(self.line, kind, 3), None):
             self.add(found, field, "mlx" if self.runs_mlx(found) else found.id)
-            if field == "engine" and (version := read_version(found, self.line)):
+            if version := read_version(found, self.line):
                 self.add(version, "engine_version", version.value)
 
     def read_files(self) -> None:

@@ -15,7 +15,8 @@ from calc.scenario.model import known_architecture
 
 SEQUENCE = 2048  # tokens of each that is tuned on
 MANY = 1e9  # tokens of a data set: more than anybody fine-tunes on
-RUN = ("model", "framework", "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
+TRAINER = ("framework", "engine_version")
+RUN = ("model", *TRAINER, "method", "precision", "base_weights", "optimizer", "sequence_tokens", "training_tokens")
 TUNES = re.compile(r"tun(?:e|ing)|\bsft\b")  # what is tuned is not trained anew
 TOKENS_EACH = 20  # of a parameter
 TUNED_ON = 10_000_000  # tokens
@@ -24,7 +25,7 @@ FEWEST_OF_A_STAGE = 4  # micro-batches
 
 def trained(reader: Reader, kind: str) -> dict[str, object]:
     """Return the scenario of training that a line makes."""
-    names = ("model", "accelerator", "accelerators", "power_limit", "pcie", "framework", "method", "precision")
+    names = ("model", "accelerator", "accelerators", "power_limit", "pcie", *TRAINER, "method", "precision")
     scenario = {"workload": "training", **reader.said((*names, "base_weights", "optimizer")), **layout(reader)}
     scenario |= reader.said(("sharding", "checkpointing", "micro_batch", "sequence_tokens", "training_tokens"))
     tokens = reader.number("training_tokens")
@@ -125,7 +126,7 @@ def finished(reader: Reader) -> dict[str, object]:
 def trainable(reader: Reader) -> dict[str, object]:
     """Return the question of the planner after the largest model that devices train."""
     have = {"accelerators": 1, **reader.said(("accelerator", "accelerators"))}
-    asked = reader.said(("method", "framework", "precision", "optimizer", "sharding", "sequence_tokens"))
+    asked = reader.said(("method", *TRAINER, "precision", "optimizer", "sharding", "sequence_tokens"))
     if "framework" not in asked:
         reader.taken["framework"] = asked["framework"] = USUAL_FRAMEWORK
     return {"want": "limit", "of": "model", "models": "any", "workload": "training", "have": have, **asked}

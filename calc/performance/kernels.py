@@ -97,9 +97,10 @@ class Kernels(DeviceLaws):
         Memory gives them, compute units ask for them, and take apart the bits of packed ones.
         """
         reading = blend(size_bytes / read, size_bytes / self.asked, READ_SHARPNESS)
-        if not self.own.vector_weights or kernel in PLAIN_KERNELS or kernel in PLAIN_CODES:
+        most = self.own.vector_codes if kernel in PLAIN_CODES else self.own.vector_weights
+        if not most or kernel in PLAIN_KERNELS:
             return reading
-        return blend(reading, weights / (self.own.vector_weights * self.unit_clocks), READ_SHARPNESS)
+        return blend(reading, weights / (most * self.unit_clocks), READ_SHARPNESS)
 
     def cast_s(self, operation: Product) -> float:
         """Return the part of a product's seconds in which its operand is brought to the format of the weights."""

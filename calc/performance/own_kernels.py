@@ -27,6 +27,7 @@ class OwnKernels(NamedTuple):
     vector_start_s: float = 0.0  # of kernels for a few rows
     vector_bytes: float = 0.0  # that a compute unit reads in a cycle by them, at most; 0: as memory gives them
     vector_weights: float = 0.0  # that a compute unit unpacks in a cycle by them, at most; 0: as fast as it reads
+    vector_codes: float = 0.0  # the same of packed weights whose codes are multiplied as they are
     state_share: float = 0.0  # of a device's FP32 rate, at which states are updated token by token
     state_step_s: float = 0.0  # of a token, which waits for the one before it
     expert_tile: float = 0.0  # tokens of a tile, each of which is one routed expert's alone; 0: as the laws have it

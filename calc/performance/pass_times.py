@@ -50,7 +50,7 @@ class PassTime(NamedTuple):
     parts: tuple[Timed, ...]
     device_s: float
     host_s: float  # in which the host launches the kernels, beside the device
-    between_s: float  # in which the device waits for the host: scheduling, sampling
+    between_s: float  # in which the device waits for the host: scheduling, sampling, launches behind what it awaits
     processor_s: float = 0.0  # in which the host's processor works on what stands in its memory
     stages_s: tuple[float, ...] = ()  # of each device's layers, where devices are not alike
     outputs_s: float = 0.0  # of the output matrix, where stages follow each other
@@ -127,9 +127,9 @@ def pass_time(
         device += times * seconds
         launches += times * (cut_launches(operation, count) if in_pieces else count)
     alone = decoding == sequences and decoding * queries <= schedule.captured_sequences
-    host = cuts * schedule.cut_s if alone else launches * schedule.launch_s
+    host, waiting = schedule.launching(cuts * schedule.cut_s if alone else launches * schedule.launch_s)
     chosen = sequences + decoding * (queries - 1)  # tokens: of what is drafted, each is compared with one
-    return PassTime(tuple(parts), device, host, schedule.step_s + chosen * schedule.sequence_s)
+    return PassTime(tuple(parts), device, host, waiting + schedule.step_s + chosen * schedule.sequence_s)
 
 
 def beside(

@@ -24,6 +24,7 @@ FAMILIES = {"tables": ("iq",), "unordered": ("iq", "mxfp4", "q2-k", "q3-k")}
 TRITON = "triton"
 STEPWISE = "stepwise"
 UNTUNED = "untuned"
+AWAITS = "awaits_products"
 UNPACKING = "unpack_rows", "unpack_cycles"
 ENTRY = "entry_s"  # of a server's host for each entry of the vocabulary that it chooses a token from
 ALONE = Layout()
@@ -81,6 +82,7 @@ class Schedule(NamedTuple):
     sequence_s: float  # of a step, for each sequence
     told_s: float  # in which all ranks are told of a token of a text, before each step; 0: they have been
     launch_s: float  # of the host for each kernel that no graph holds
+    awaits_products: bool  # the host waits for each product before it launches what comes behind it
     cut_s: float  # of the host for each attention that cuts the graph of a decoding step; 0: none does
     captured_sequences: float  # of a decoding step, up to which kernels are replayed as a graph
     prompt_graphs: bool  # prompts are replayed as graphs, too: in pieces, between what no graph holds
@@ -100,6 +102,10 @@ class Schedule(NamedTuple):
     ways: Ways
     found: dict[str, Factors]  # of products, by their kernels, once they were asked for
     found_grouped: dict[str, Factors]  # the same of experts' products
+
+    def launching(self, host_s: float) -> tuple[float, float]:
+        """Return the seconds in which the host launches a pass's kernels beside the device, and while that waits."""
+        return (0.0, host_s) if self.awaits_products else (host_s, 0.0)
 
     @property
     def copies_products(self) -> bool:
@@ -261,6 +267,7 @@ def known_schedule(
         sequence_s=of("sequence_s") + (ways.sampled * of(ENTRY) if ways.sampled else 0.0),
         told_s=ranks * of("told_s", usual=0.0) if ranks > 1 else 0.0,
         launch_s=of("launch_s"),
+        awaits_products=bool(of(AWAITS, (weights.id, ""), 0.0)),
         cut_s=values.get(f"cut_s_{attention}", 0.0),
         captured_sequences=captured,
         prompt_graphs=bool(of("prompt_graphs", usual=0.0)),

@@ -37,7 +37,7 @@ from calc.planner.training_ways import (
 from calc.planning.bounds import least
 from calc.planning.chance import LIKELY, SURE
 from calc.scenario.reader import whole
-from calc.training.frameworks import presets_of
+from calc.training.frameworks import presets_asked
 from calc.units import DAY_S, HOUR_S, show_number
 
 BASES = {"full": "bf16", "lora": "bf16", "qlora": "nf4"}  # in which weights take least
@@ -135,9 +135,7 @@ class TrainingSearch(Sizing):
     @cached_property
     def waits_unasked(self) -> bool:
         """Whether the question's framework leaves something in the host's memory by itself."""
-        named = self.question.fields.get("framework")
-        known = presets_of(self.facts.framework(named), self.facts) if isinstance(named, str) else ()
-        return any(preset.field == "offload" for preset in known)
+        return any(preset.field == "offload" for preset in presets_asked(self.question.fields, self.facts))
 
     def too_long(self, candidate: Candidate) -> Miss | None:
         """Return by how much a run takes longer, or costs more, than it may."""

@@ -25,7 +25,7 @@ from calc.scenario.fields import OF_ACCELERATOR
 from calc.scenario.reader import Reader
 from calc.service.host import DESKTOP_BYTES
 from calc.training.fields import DEFAULTS
-from calc.training.frameworks import presets_of
+from calc.training.frameworks import presets_asked
 from calc.training.precision import precision_on
 from calc.training.reading import read_training
 
@@ -120,7 +120,7 @@ class Sizing(Search):
         """Return the precisions of a device where nobody says one, for each that the framework takes elsewhere."""
         named, usual = self.question.fields.get("framework"), {str(DEFAULTS["precision"])}
         framework = self.facts.framework(named) if isinstance(named, str) else None
-        presets = presets_of(framework, self.facts) if framework else ()
+        presets = presets_asked(self.question.fields, self.facts)
         usual |= {str(preset.value) for preset in presets if preset.field == "precision"}
         record, name = self.facts.accelerator(device), framework.id if framework else None
         return " ".join(precision_on(record, one, framework=name, facts=self.facts) for one in sorted(usual))

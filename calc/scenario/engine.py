@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from calc.architecture.layers import Architecture
 from calc.catalog import Catalog, catalog
-from calc.catalog.records import Accelerator, Engine, Weights, version_numbers
+from calc.catalog.records import Accelerator, Engine, Weights
 from calc.errors import ScenarioError, listed, nearest
 from calc.planning.usual_engine import usual_engine
 from calc.scenario.fields import BACKEND_WORDS, ENGINES, HOST_ENGINE, NOT_COMPUTED, OF_HOST, SHARING_ENGINES, USUAL
-from calc.scenario.reader import Reader
+from calc.scenario.reader import Reader, read_version
 
 MOST_SPREAD = 3  # of lengths, over their mean
 
@@ -65,20 +65,18 @@ def in_version(reader: Reader, engine: Engine | None) -> Engine | None:
 
     The first version of that one stands for all of it.
     """
-    version = reader.given.get("engine_version")
+    version = read_version(reader.given.get("engine_version"), '"0.10.2" or "b4000"')
     if engine is None:
         if version is not None:
             raise ScenarioError("engine_version", "does not apply: no engine is asked for")
         return None
-    if version is not None and (not isinstance(version, str) or not version_numbers(version) or len(version) > 40):
-        raise ScenarioError("engine_version", f'must be a version such as "0.10.2" or "b4000", not {version!r:.60}')
     usual = newest(engine)
     first = next((era.first for era in usual.eras if era.id == usual.era), None)
     if version is None:
         reader.defaults.append("engine_version")
     reader.filled["engine_version"] = version or first
     # What is filled in for nothing said means the same when it is asked: the era as it is now.
-    return usual if version in (None, first) else engine.of_version(str(version))
+    return usual if version in (None, first) else engine.of_version(version)
 
 
 def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
@@ -95,11 +93,19 @@ def with_graphs(reader: Reader, engine: Engine | None) -> Engine | None:
 
 
 def on_maker(engine: Engine | None, devices: Sequence[Accelerator]) -> Engine | None:
-    """Return the engine in the era that its version was in on the devices of their maker."""
-    makers = {device.vendor for device in devices}
-    if engine is None or not engine.version or not any(makers.intersection(era.later) for era in engine.eras):
+    """Return the engine as it is on devices: in the era that its version was in there, with their usual back end."""
+    if engine is None or not devices:
         return engine
-    return engine.of_version(engine.version, devices[0].vendor)
+    makers = {device.vendor for device in devices}
+    if engine.version and any(makers.intersection(era.later) for era in engine.eras):
+        engine = engine.of_version(engine.version, devices[0].vendor)
+    return in_backend(engine, devices)
+
+
+def in_backend(engine: Engine, devices: Sequence[Accelerator], name: str = "") -> Engine:
+    """Return the engine with the kernels of a back end on devices, or of the usual one, which one device may decide."""
+    named = max(engine.named_backend(device.architecture, device.vendor, name) for device in devices)
+    return engine if named == engine.backend else engine._replace(backend=named)
 
 
 def with_backend(reader: Reader, engine: Engine | None, devices: Sequence[Accelerator]) -> Engine | None:
@@ -120,8 +126,7 @@ def with_backend(reader: Reader, engine: Engine | None, devices: Sequence[Accele
             message = f"{can} on {device.name}, not {asked!r:.60}{nearest(name, known)}"
             raise ScenarioError("backend", message, instead=known)
     reader.filled["backend"] = name
-    usual = all(name == engine.backends_on(device.architecture, device.vendor)[0] for device in devices)
-    return engine if usual else engine._replace(backend=name)
+    return in_backend(engine, devices, name)
 
 
 def read_concurrency(reader: Reader, engine: Engine | None) -> int | None:

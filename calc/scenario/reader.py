@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
+from calc.catalog.records.engines import version_numbers
 from calc.errors import ScenarioError, WrongValueError, check_names, nearest
 from calc.memory.budget import OUTPUT_TOKENS, PROMPT_TOKENS
 from calc.scenario.fields import DEFAULTS, FIELDS, MOST_TOKENS
 from calc.units import read_count
 
 MOST_PRICE = 1_000_000
+MOST_VERSION = 40  # characters of a version
 MOST_LEVELS = 32  # no config nests as deep
 
 
@@ -53,6 +55,15 @@ class Reader:
         """Return the field as a whole number in its range."""
         value = self.filled[name] = whole(self.take(name, default), name, least, most)
         return value
+
+
+def read_version(value: object, examples: str) -> str | None:
+    """Return the version of a program as it is written, None where none is; raises ScenarioError for another value."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not version_numbers(value) or len(value) > MOST_VERSION:
+        raise ScenarioError("engine_version", f"must be a version such as {examples}, not {value!r:.60}")
+    return value
 
 
 def counts_in_binary(field: str) -> bool:

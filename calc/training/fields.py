@@ -34,6 +34,7 @@ FIELDS = (
     "pcie",
     "parallelism",
     "framework",
+    "engine_version",
     "method",
     "lora",
     "base_weights",

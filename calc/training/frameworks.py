@@ -7,6 +7,7 @@ from calc.catalog import Catalog
 from calc.catalog.frameworks import Framework, Preset
 from calc.errors import ScenarioError, WrongValueError
 from calc.memory.training.plan import LAYERS, WHOLE_STEP
+from calc.scenario.reader import read_version
 from calc.training.fields import DEFAULTS, USUAL, TrainingReader
 
 NESTED = "."  # between a field and a part of it, as in "parallelism.tensor"
@@ -18,23 +19,35 @@ def follow_framework(reader: TrainingReader, facts: Catalog, family: str) -> Non
     `family` is that of the model, which some of it depends on.
     """
     name = reader.given.get("framework")
+    version = read_version(reader.given.get("engine_version"), '"4.45" or "0.9.2"')
     if name is None:
+        if version is not None:
+            raise ScenarioError("engine_version", "does not apply: no framework is named")
         return
     if not isinstance(name, str):
         raise WrongValueError("framework", f"must be the name of a framework of training, not {name!r:.60}")
     framework = facts.framework(name)
     reader.filled["framework"] = framework.id
-    for preset in presets_of(framework, facts):
+    if version is not None:
+        reader.filled["engine_version"] = version
+    for preset in presets_of(framework, facts, version or ""):
         open_field = preset.field not in reader.given and preset.field not in reader.presets
         if open_field and holds(preset.when, reader, family):
             reader.presets[preset.field] = preset.value
 
 
-def presets_of(framework: Framework, facts: Catalog) -> Iterator[Preset]:
-    """Iterate over what a framework does: its own presets, then those of the framework that it is built on."""
-    yield from framework.presets
+def presets_asked(fields: Mapping[str, object], facts: Catalog) -> Iterator[Preset]:
+    """Iterate over what the framework that a question's fields name does in their version; nothing without one."""
+    name = fields.get("framework")
+    if isinstance(name, str):
+        yield from presets_of(facts.framework(name), facts, str(fields.get("engine_version") or ""))
+
+
+def presets_of(framework: Framework, facts: Catalog, version: str = "") -> Iterator[Preset]:
+    """Iterate over what a version of a framework does: its own presets, then those of the one that it is built on."""
+    yield from (preset for preset in framework.presets if preset.is_done_by(version))
     if framework.follows:
-        yield from presets_of(facts.framework(framework.follows), facts)
+        yield from presets_of(facts.framework(framework.follows), facts, framework.carried_by(version))
 
 
 def holds(when: Mapping[str, list[object]], reader: TrainingReader, family: str) -> bool:

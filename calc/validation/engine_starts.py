@@ -83,7 +83,7 @@ SUSTAINED = {"matrix_factor": 1.2, "matrix_factor@consumer": 1.0}
 # is loaded come at a quarter of the bandwidth that others do; under Vulkan products take twice to three times, and
 # four times that on Arc A, where threads multiply.
 # RDNA 2's threads have dot products of integers at twice the rate of FP16; where formats or builds under Vulkan lack
-# them, they take weights apart for sums in FP16, in its first builds slower still.
+# them, they take weights apart for sums in FP16, in its first builds slower still, as RDNA 1's always do.
 # Of rocBLAS on CDNA 3 a comment in llama.cpp's source says that it performs very poorly: as threads multiply.
 # Of MLX: the host encodes the next step while the device works (mx.async_eval), and mixtures whose bytes would take a
 # third as long bound what it takes for a kernel: https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/BENCHMARKS.md
@@ -99,6 +99,7 @@ OWN = {
     | {"matrix_factor_quantized@RDNA 2": 0.75, "matrix_factor_quantized@RDNA 2 vulkan": 0.75}
     | {"matrix_factor_tables@RDNA 2 vulkan": 1.5}
     | {f"matrix_factor_quantized@RDNA 2 vulkan@{era}": times for era, times in (("2024", 1.5), ("2023", 2.0))}
+    | {"matrix_factor_quantized@RDNA 1": 1.5, "matrix_factor_quantized@RDNA 1 vulkan@2023": 2.0}
     | {"attention_factor@Intel": 16.0, "matrix_factor@Intel": 2.0}
     | {"matrix_factor_quantized@Intel vulkan": 3.0, "weights_factor_quantized@Intel vulkan": 2.0}
     | {"weights_factor_unordered@Intel": 4.0, "weights_factor_unordered@Intel vulkan": 2.0}
@@ -125,10 +126,11 @@ OWN = {
     | {"expert_launches": 5.0, "request_s": 0.035, "launch_s": 2.5e-5, "step_s": 2e-4, "ahead_s": 1e-6},
 }
 # What is as the laws have it, for its kernels are those that the laws were measured with: libraries' and Marlin's, and
-# those of devices which keep their clock. Of llama.cpp, what libraries did under SYCL until it had kernels of its own.
+# those of devices which keep their clock. Of llama.cpp, what libraries did under SYCL until it had kernels of its own,
+# and what Vega 10 does, of which there are no rows, but those of its sibling and a profile.
 STEADY = "matrix_factor@steady", "matrix_factor_quantized@steady in 8 bit"
 BY_LAW = {
-    "llama.cpp": ("attention_factor@Intel@2026-01",),
+    "llama.cpp": ("attention_factor@Intel@2026-01", "attention_factor@Vega 10", "matrix_factor_quantized@Vega 10"),
     "sglang": (
         "weights_factor",
         "expert_reading_factor_w4a16",

@@ -68,7 +68,10 @@ class SummedPasses:
         host = launches * schedule.launch_s
         if alone:
             host = schedule.cut_s * sum(found[4] for group, found in sums.items() if group[0] is Attention)
-        between = schedule.step_s + sequences * schedule.sequence_s + self.passes.prepared_s(schedule, segments)
+        host, waiting = schedule.launching(host)
+        between = (
+            waiting + schedule.step_s + sequences * schedule.sequence_s + self.passes.prepared_s(schedule, segments)
+        )
         return PassTime((), device, host, between, outputs_s=self.under_factors(outputs)[0])
 
     def under_factors(self, sums: Sums, *, in_pieces: bool = False) -> tuple[float, float]:

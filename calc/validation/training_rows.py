@@ -6,7 +6,7 @@ from calc.catalog import catalog
 from calc.memory.training.loss import COMPILED, NARROW, SHIFTED
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
-from calc.validation.training_sources import FRAMEWORKS, IMPOSSIBLE, LATER_BITSANDBYTES, LOSS_COMPILED
+from calc.validation.training_sources import CURRENT, FRAMEWORKS, IMPOSSIBLE, LATER_BITSANDBYTES, LOSS_COMPILED
 
 GIB = 2**30
 
@@ -79,10 +79,10 @@ def degrees(row: Row) -> tuple[dict[str, int], str]:
 # What notes of rows say, and the fields that say it.
 NOTES: dict[str, dict[str, object]] = {
     "packed": {"varied_lengths": False},
-    "transformers 4.": {"experts_quantized": True},
     "batches differ in length": {"varied_lengths": True},
     "expandable segments": {"expandable_segments": True},
     "eager attention": {"attention": "eager"},
+    "attention in tiles": {"attention": "flash"},
     "adapters in BF16": {"adapter_dtype": "bf16"},
     "adapters in FP32": {"adapter_dtype": "fp32"},
     "base in BF16": {"base_weights": "bf16"},
@@ -104,13 +104,14 @@ NOTES: dict[str, dict[str, object]] = {
     "CUDA graphs of attention and routers": {"graphs": "layers"},
 }
 COMMONEST = "transformers"
+OF_FRAMEWORK = ("framework", "engine_version", "tables_apart")
 # What a scenario may say of the ways of a framework, beside its name.
-WAYS = ("base_inputs_kept", "compile", "expandable_segments", "framework", "tables_apart", "varied_lengths")
+WAYS = (*OF_FRAMEWORK, "base_inputs_kept", "compile", "expandable_segments", "varied_lengths")
 
 
 def without_framework(scenario: dict[str, object]) -> dict[str, object]:
     """Return a scenario that does not name its framework; what the row's source says of the run stays."""
-    return {name: value for name, value in scenario.items() if name not in ("framework", "tables_apart")}
+    return {name: value for name, value in scenario.items() if name not in OF_FRAMEWORK}
 
 
 def as_usual(scenario: dict[str, object]) -> dict[str, object]:
@@ -200,15 +201,28 @@ def noted(row: Row) -> dict[str, object]:
 
 
 def framework_of(row: Row) -> dict[str, object]:
-    """Return what trained the row, and what it did otherwise then than it does now."""
+    """Return what trained the row, in which version, and what it did otherwise then than it does now."""
     framework = "torchtitan" if "torchtitan" in row["which_metric"] else FRAMEWORKS.get(row["source"])
     if framework is None:
         return {}
+    found: dict[str, object] = {"framework": framework, **version_of(row, framework)}
     if framework == "torchtitan" and row["source"] in ("torchtitan", "torchao"):
-        return {"framework": framework, "tables_apart": False}  # units of their own since a later date
+        return found | {"tables_apart": False}  # units of their own since a later date
     if "bnb" in row["dtype_scheme"] and row["source"] not in LATER_BITSANDBYTES:
-        return {"framework": framework, "base_inputs_kept": True}
-    return {"framework": framework}
+        return found | {"base_inputs_kept": True}
+    return found
+
+
+def version_of(row: Row, framework: str) -> dict[str, str]:
+    """Return the framework's version that a row's notes state, or that was current when its source appeared.
+
+    >>> version_of({"notes": "measured 2026-09-10; TRL 1.12; packed", "source": "peft_3712"}, "trl")
+    {'engine_version': '1.12'}
+    """
+    name = catalog().framework(framework).name.split()[-1]
+    stated = re.search(rf"\b{name} (\d[\d.]*\d|\d)\b", row["notes"], re.IGNORECASE)
+    version = stated[1] if stated else CURRENT.get(row["source"])
+    return {"engine_version": version} if version else {}
 
 
 def offload_of(row: Row) -> dict[str, object]:

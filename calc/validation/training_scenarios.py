@@ -7,7 +7,7 @@ from calc.validation.inference_speed import HELD
 from calc.validation.models import named
 from calc.validation.scores import Row, SkipError
 from calc.validation.training_devices import accelerator_of, network_of
-from calc.validation.training_rows import noted, number, offload_of
+from calc.validation.training_rows import noted, number, offload_of, version_of
 from calc.validation.training_sources import ADAPTERS, DEEPSPEED, FIRST_TILES, FUSED, MASTERS, OLD
 from calc.validation.training_sources import SPEED_FRAMEWORKS as FRAMEWORKS
 
@@ -28,6 +28,7 @@ NEWEST = ("cuDNN", "TE", "FlashAttention 3", "FlashAttention 4")
 OPTIMIZERS = (  # as notes of rows name those that are not their framework's
     ("AdamW of torch.optim", "adamw-foreach"),  # all tensors at once, an operation each
     ("AdamW, tensor by tensor", "adamw-for-loop"),
+    ("fused AdamW", "adamw"),
     ("paged AdamW 8-bit", "paged-adamw-8bit"),
     ("paged AdamW", "paged-adamw"),
     ("AdamW 8-bit", "adamw-8bit"),
@@ -237,8 +238,9 @@ def optional(row: Row) -> dict[str, Any]:
 
 
 def framework_of(row: Row) -> dict[str, str]:
-    """Return what trained the row, and in what its ranks exchange gradients where it is not as usual."""
-    found = {"framework": FRAMEWORKS[row["source"]]} if row["source"] in FRAMEWORKS else {}
+    """Return what trained the row, in which version, and in what its ranks exchange gradients if not as usual."""
+    framework = FRAMEWORKS.get(row["source"])
+    found = {"framework": framework, **version_of(row, framework)} if framework else {}
     if row["source"] == "llm_foundry" and "| DEFAULT |" in row["quote_or_row"]:
         found["reduce_dtype"] = "fp32"  # Composer's mixed_precision DEFAULT, since 0.15; PURE has one type for all
     return found

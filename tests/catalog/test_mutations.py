@@ -382,6 +382,10 @@ def test_every_coefficient_has_a_dimension_and_a_range() -> None:
         ("laws", "hoffmann-2022", ("constants", "a"), 4.064e11),
         ("frameworks", "litgpt", ("presets", 8, "value"), True),
         ("frameworks", "litgpt", ("presets", 8, "field"), "compile"),
+        ("frameworks", "litgpt", ("presets", 0, "since"), "the first"),
+        ("frameworks", "litgpt", ("carries",), {"0.4": "4.40"}),
+        ("frameworks", "trl", ("carries",), {"0.9": "4.42", "0.7": "4.34"}),
+        ("frameworks", "trl", ("carries",), {"0.7": "4.34", "0.9": "the next"}),
         ("measured", "llama.cpp_apple-m1-soc_bf16_dense", ("speed", 0), 8e9),
         ("models", "rt-detr-r50vd", ("variants", "PekingU/rtdetr_r34vd", "hidden_expansion"), -0.5),
         ("models", "rt-detr-r50vd", ("variants", "PekingU/rtdetr_r34vd", "backbone_config", "hidden_sizes", 2), [256]),
@@ -394,7 +398,8 @@ def test_what_follows_from_something_else_is_refused(
     """The memory of an id, FP32 of units, clock and lanes, a range that begins at nothing, drafters without drafts;
 
     a host's memory in another unit than its devices', a share that is true, a variant unlike its model, an engine that
-    does something since no version, by nobody's word, or what no engine does.
+    does something since no version, by nobody's word, or what no engine does; a framework that did something since no
+    version, that carries what it is not built on, or whose versions go down.
     """
     entry = raw_tables()[kind][name]
     assert not problems(kind, name, entry)

@@ -240,6 +240,20 @@ def test_a_version_behind_an_engine_is_its_version() -> None:
     assert read("lm studio 0.3.5 llama 8b 4090")["unread"]
 
 
+def test_a_version_behind_a_framework_is_its_version() -> None:
+    """Of training the number is the framework's, also of what serves too; behind an engine it is not understood."""
+    for line, framework, version in (
+        ("lora of llama 3 8b with trl 0.9.6 on a 4090", "trl", "0.9.6"),
+        ("fine-tune llama 3 8b with transformers v4.44 on a 4090", "transformers", "4.44"),
+        ("full fine-tune of mistral 7b in axolotl on 4 a100", "axolotl", None),
+    ):
+        scenario = read(line)["scenario"]
+        assert (scenario["framework"], scenario.get("engine_version")) == (framework, version)
+    served = read("lora fine-tune of llama 3 8b vllm 0.9 on a 4090")
+    assert "engine_version" not in served["scenario"] and served["unread"]
+    assert read("largest model i can qlora with trl 0.9 on a 3090")["question"]["engine_version"] == "0.9"
+
+
 def test_a_degree_without_a_number_is_of_all_devices() -> None:
     """Tensor parallel over four cards is of degree four; where no number of them is said, it is left over."""
     assert read("llama 70b awq 4x3090 tensor parallel")["scenario"]["parallelism"] == {"tensor": 4}

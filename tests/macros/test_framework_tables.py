@@ -17,6 +17,8 @@ def test_every_framework_opens_what_it_fills_in() -> None:
         assert (framework.follows is not None) == ("Else what " in content)
         for preset in framework.presets:
             assert f"<code>{preset.field}: " in content and catalog().source(preset.source).url in content
+            assert not preset.since or f"since {preset.since}" in content
+            assert not preset.before or f"before {preset.before}" in content
 
 
 def test_what_opens_is_in_the_plain_page() -> None:

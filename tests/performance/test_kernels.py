@@ -343,12 +343,17 @@ def test_few_rows_are_read_as_memory_gives_or_units_ask(name: str, reached: floa
     assert 0.85 * reached < taken < 1.002 * reached
 
 
-@pytest.mark.parametrize(("kernel", "bytes_each", "unpacked"), [("q4-k", 0.5625, True), ("q4-0", 0.5625, False)])
-def test_units_take_weights_apart_as_fast_as_they_can(kernel: str, bytes_each: float, unpacked: bool) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "bytes_each", "codes", "unpacked"),
+    [("q4-k", 0.5625, 0.0, True), ("q4-0", 0.5625, 0.0, False), ("q4-0", 0.5625, 9.0, True)],
+)
+def test_units_take_weights_apart_as_fast_as_they_can(
+    kernel: str, bytes_each: float, codes: float, unpacked: bool
+) -> None:
     """Nine weights a cycle of each of an M1 Max's 32 cores is half of what memory gives in Q4_K; Q4_0 has no minima."""
     device, count = catalog().accelerator("m1-max-64gb"), 14336.0 * 4096
     row = Product("up_proj", 1.0, 14336, 4096, kernel, bytes_each * count, 0.0)
-    seconds = Kernels(device, "", OwnKernels(vector_start_s=1e-9, vector_weights=9.0)).seconds(row)
+    seconds = Kernels(device, "", OwnKernels(vector_start_s=1e-9, vector_weights=9.0, vector_codes=codes)).seconds(row)
     limit = count / (9 * 32 * 1.296e9)
     assert (limit < seconds < 1.1 * limit) == unpacked
     assert unpacked or seconds < 0.7 * limit

@@ -571,3 +571,26 @@ def test_attention_cut_the_graph_of_a_step(version: str, cut: bool) -> None:
     asked: dict[str, Any] = {"model": "gpt-oss-120b", "engine": "vllm", "accelerator": "a100-sxm-80gb"}
     report: Any = estimate({**asked, "engine_version": version, "sequences": 1, "prompt_tokens": 128})
     assert (report["speed"]["time_per_output_token_s"]["typical"] > 0.01) == cut
+
+
+def lazily(fmt: str, context: int, device: str = "h100-sxm-80gb") -> float:
+    """Return the seconds of a token under transformers, in a format, behind so many others."""
+    asked = {"model": "llama-3.1-8b", "engine": "transformers", "weights": fmt, "accelerator": device}
+    report: Any = estimate({**asked, "cached_tokens": context, "prompt_tokens": 1, "output_tokens": 16})
+    return float(report["speed"]["time_per_output_token_s"]["typical"])
+
+
+def test_device_and_host_work_in_turns_where_each_product_is_awaited() -> None:
+    """More keys take the device longer: launches of 16 bit hide that as long as they take, those of FP8 none."""
+    (near, far), (short, long) = ((1024, 16_384), (100_000, 115_360))
+    assert lazily("bf16", far) == lazily("bf16", near)
+    shown = lazily("fp8-block", far) - lazily("fp8-block", near)
+    assert shown == pytest.approx(lazily("bf16", long) - lazily("bf16", short), rel=0.02) and shown > 0.0
+
+
+def test_hosts_of_t4s_launch_kernels_slower() -> None:
+    """A small model's token is the host's there, which takes longer beside it than beside an A100."""
+    asked = {"model": "qwen2.5-0.5b", "engine": "transformers", "prompt_tokens": 20, "output_tokens": 128}
+    reports: list[Any] = [estimate({**asked, "accelerator": device}) for device in ("t4-16gb", "a100-sxm-80gb")]
+    slow, fast = (report["speed"]["time_per_output_token_s"]["typical"] for report in reports)
+    assert 1.5 < slow / fast < 2.5

@@ -35,13 +35,14 @@ def losses_of_libraries() -> dict[str, str]:
 
 
 def test_the_page_says_which_option_each_loss_is() -> None:
-    """Each way to compute the loss has a row, and a framework that presets one is named in that row."""
+    """Each way to compute the loss has a row, and a framework whose newest version presets one is named in that row."""
     listed = losses_of_libraries()
     with pytest.raises(ScenarioError) as caught:
         report(cross_entropy="?")
     assert all(name in str(caught.value) for name in listed) and len(listed) == 6
     for framework in map(catalog().framework, FRAMEWORKS):
-        preset = next((preset.value for preset in framework.presets if preset.field == "cross_entropy"), None)
+        newest = (preset for preset in framework.presets if preset.is_done_by(""))
+        preset = next((preset.value for preset in newest if preset.field == "cross_entropy"), None)
         if preset is not None:
             assert framework.name in listed[str(preset)]
     assert "chunked_nll" in listed["fused"] and "chunked_nll" not in listed["chunked"]
@@ -454,3 +455,104 @@ def test_a_line_takes_a_method_that_its_framework_has(line: str, method: str) ->
     """Where it says none, it is the one that takes least of those that nothing is said against."""
     found: Any = read_line(f"finetune llama 8b {line} on 8x h100")
     assert found["scenario"]["method"] == method
+
+
+def wanted_by(version: str | None, **run: object) -> Any:
+    """Return the scenario that a version of a framework makes of a run, whose answer is the same if asked again."""
+    found = report(engine_version=version, **run)
+    assert found["memory"] == report(**found["scenario"])["memory"]
+    return found["scenario"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "method", "field", "of_versions"),
+    [
+        ("transformers", "full", "attention", {"4.35.2": "eager", "4.36": "flash", None: "flash"}),
+        ("transformers", "full", "cross_entropy", {"4.48.3": "full-shifted", "4.49.0": "full", None: "full"}),
+        ("transformers", "full", "precision", {"4.57.1": "bf16-autocast", "5": "bf16", "5.15.0": "bf16", None: "bf16"}),
+        (
+            "transformers",
+            "full",
+            "optimizer",
+            {"4.31": "adamw-for-loop", "4.32": "adamw-foreach", "v4.54.1": "adamw-foreach", "4.55": "adamw"},
+        ),
+        ("transformers", "lora", "adapter_dtype", {"4.42": "bf16", "4.43": "fp32", None: "fp32"}),
+        ("transformers", "qlora", "adapter_dtype", {"4.30": "fp32", None: "fp32"}),
+        ("transformers", "qlora", "base_inputs_kept", {"4.42": True, "4.43": False, None: False}),
+        ("transformers", "lora", "experts_quantized", {"4.57": True, "5.0": False, None: False}),
+        ("trl", "full", "checkpointing", {"0.21": "none", "0.22": "full", None: "full"}),
+        (
+            "trl",
+            "full",
+            "cross_entropy",
+            {"0.2": "full-shifted", "0.14": "full-shifted", "1.6": "full", "1.7": "fused"},
+        ),
+        ("trl", "lora", "adapter_dtype", {"0.9.6": "fp32"}),  # of a base in FP32
+        ("axolotl", "lora", "attention", {"0.3": "flash", None: "flash"}),
+        ("llama-factory", "full", "attention", {"0.1": "eager", "0.3.3": "eager", "0.4": "flash", None: "flash"}),
+        ("llama-factory", "lora", "adapter_dtype", {"0.6.3": "fp32", None: "fp32"}),
+        ("ms-swift", "full", "cross_entropy", {"2.0": "full", None: "full"}),  # what came with it is not known
+        ("unsloth", "qlora", "cross_entropy", {"2024.11.7": "compiled", "2024.12": "fused", None: "fused"}),
+        ("torchtune", "full", "cross_entropy", {"0.2.1": "full", "0.6.1": "chunked", "0.7": "fused", None: "fused"}),
+    ],
+)
+def test_a_version_did_what_it_did_then(
+    framework: str, method: str, field: str, of_versions: dict[str | None, object]
+) -> None:
+    """From the version on that first did it, and with what came with the version of what is built on another."""
+    for version, value in of_versions.items():
+        assert wanted_by(version, framework=framework, method=method)[field] == value, version
+
+
+def test_what_a_run_says_stands_above_the_version() -> None:
+    """Attention in tiles that a script asks for is taken under a version that stored scores by itself."""
+    old = wanted_by("4.30", framework="transformers", attention="flash", cross_entropy="fused")
+    assert (old["attention"], old["cross_entropy"], old["engine_version"]) == ("flash", "fused", "4.30")
+
+
+def test_old_versions_take_more() -> None:
+    """LoRA of Llama 3.1 8B in FP32 adapters apart, each of the older Transformers keeps more logits or scores."""
+    run = {"framework": "transformers", "method": "full", "precision": "bf16", "sequence_tokens": 4096}
+    new, shifted, stored = (
+        report(**run, engine_version=version)["memory"]["allocated_bytes"] for version in ("5.1", "4.40", "4.30")
+    )
+    assert new < shifted < stored
+
+
+@pytest.mark.parametrize("value", ["newest", "", 4, 4.4, ["4.40"], "4." * 40, True])
+def test_what_is_no_version_is_refused(value: object) -> None:
+    """A version is a text with a number; without a framework there is nothing that it could be of."""
+    with pytest.raises(ScenarioError, match=r'must be a version such as "4.45"') as caught:
+        report(framework="transformers", engine_version=value)
+    assert caught.value.field == "engine_version"
+
+
+def test_a_version_needs_its_framework() -> None:
+    """Named alone it does not apply; left empty it is not named."""
+    with pytest.raises(ScenarioError, match="does not apply: no framework is named") as caught:
+        report(engine_version="4.40")
+    assert caught.value.field == "engine_version"
+    assert "engine_version" not in report(engine_version=None)["scenario"]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_versions_change_what_the_catalogue_dates(framework: str) -> None:
+    """What was first done, or done until, a version is done on one side of it and not on the other."""
+    record = catalog().framework(framework)
+    for preset in record.presets:
+        assert preset.is_done_by("") is not bool(preset.before)
+        assert not preset.since or (preset.is_done_by(preset.since) and not preset.is_done_by("0.0.1"))
+        assert not preset.before or (not preset.is_done_by(preset.before) and preset.is_done_by("0.0.1"))
+    for mine, theirs in record.carries.items():
+        assert record.carried_by(mine) == theirs
+    assert record.carried_by("") == ""
+
+
+def test_a_plan_asks_for_the_version() -> None:
+    """On a card of 12 GB an older TRL has no room for its logits; that of today never has all of them at once."""
+    cards = {"devices": 1, "accelerators": ["rtx-3060-12gb"]}
+    question = {"want": "hardware", "workload": "training", "model": "llama-3.2-3b", "method": "qlora", "limits": cards}
+    question |= {"framework": "trl", "sequence_tokens": 8192, "checkpointing": "full"}
+    assert not plan({**question, "engine_version": "0.9.6"})["options"]
+    options = plan({**question, "engine_version": "1.16"})["options"]
+    assert options[0]["scenario"]["engine_version"] == "1.16"

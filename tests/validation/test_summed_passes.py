@@ -16,6 +16,7 @@ from calc.validation.summed_passes import SummedPasses
 ASKED: list[dict[str, Any]] = [
     {"model": "qwen2.5-7b", "engine": "transformers", "accelerator": "a100-sxm-80gb", "weights": "awq"},
     {"model": "qwen3-30b-a3b", "engine": "transformers", "accelerator": "h100-sxm-80gb"},
+    {"model": "qwen3-8b", "engine": "transformers", "accelerator": "h100-sxm-80gb", "weights": "fp8-block"},
     {"model": "deepseek-v3", "engine": "sglang", "accelerator": "h200-sxm-141gb", "parallelism": {"tensor": 8}},
     {"model": "llama-3.1-70b", "engine": "vllm", "accelerator": "a100-sxm-80gb", "parallelism": {"pipeline": 3}},
     {

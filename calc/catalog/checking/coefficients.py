@@ -38,6 +38,7 @@ BOUNDS: dict[str, Bound] = {
         (
             "absorbs_chosen",
             "absorbs_latents",
+            "awaits_products",
             "batches_adapters",
             "drafts_apart",
             "gathers_cast",
@@ -123,6 +124,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("expert_tile", "tile_rows"), ("", 0, 256)),
     "vector_bytes": ("bytes", 0, 64),
     "vector_weights": ("", 0, 64),
+    "vector_codes": ("", 0, 64),
     "packed_elements": ("", 0, 64),
     "integer_cycle": ("", 0, 8192),
     **dict.fromkeys(("expert_idle_share", "fp4_share", "integer_most", "integer_share"), ("", 0, 1)),

@@ -141,7 +141,7 @@ class Engine(NamedTuple):
     fetched: str = ""  # the number format that it fetches of a model that is named without one
     graphs: int = OWN_CHOICE  # sequences of the largest decoding step that it records; 0: none
     backends: Mapping[str, tuple[str, ...]] = {}  # by maker or architecture, what kernels are of, the usual one first
-    backend: str = ""  # the one that is asked of; empty for the usual one
+    backend: str = ""  # the one that is asked of; empty for the usual one of the devices' maker
     towers: Mapping[str, TowerBudget] = {}  # by family, where it measures what sees before it serves
     window_pools: tuple[str, ...] = ()  # families of which layers with a window have a pool of their own
     compressed_pages: tuple[str, ...] = ()  # families of which entries, windows and states share blocks of the cache
@@ -166,6 +166,15 @@ class Engine(NamedTuple):
     def backends_on(self, architecture: str, maker: str) -> tuple[str, ...]:
         """Return whose kernels the engine can take on a maker's devices, the usual first; none without a choice."""
         return self.backends.get(architecture, self.backends.get(maker, ()))
+
+    def named_backend(self, architecture: str, maker: str, name: str = "") -> str:
+        """Return a back end, or the usual one of an architecture; empty where plain coefficients are of it.
+
+        Those are of the usual one of the maker, or of the architecture alone where the maker has no choice.
+        """
+        name = name or next(iter(self.backends_on(architecture, maker)), "")
+        plain = self.backends.get(maker, self.backends.get(architecture, ("",)))[0]
+        return "" if name == plain else name
 
     def current_on(self, day: str, *, packaged: bool = False) -> str:
         """Return the first version of the era that an engine was in on a day; empty without eras.
