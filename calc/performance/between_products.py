@@ -19,6 +19,7 @@ from calc.performance.operations import Collective, Counted, Pass, Pointwise
 
 LOGIT_BYTES = 4  # logits are FP32 in the loss
 LAYERS, ADDED = "Norms, activations and additions", "Adapters scaled and added"
+BIASES = "Biases of experts"  # which Megatron Core adds expert by expert, in a loop
 SCORES = ("scores", "context")  # products of attention that is written out
 PARTS_BACKWARD = 2  # kernels, of the gradients of an operation's two inputs
 LOSS_PASSES, FUSED_PASSES = 6, 3  # readings and writings of FP32 logits from their cast to their gradient
@@ -31,8 +32,9 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
     tapes = plan.tapes
     for kind, count in stage.kind_counts():
         ahead, behind = of_layer(Same(kind), Same(tapes.of(kind)), plan.choices.compiled, plan.sums_adapters)
-        moved += [Counted(one, count) for one in ahead]
-        back += [Counted(one, count) for one in behind]
+        ahead_of, behind_of = biases_of(plan, kind)
+        moved += [Counted(one, count) for one in ahead + ahead_of]
+        back += [Counted(one, count) for one in behind + behind_of]
     first: list[Counted] = []
     if stage.is_first:  # the table's rows are read, and their gradients added up
         rows = plan.batch.rows * plan.architecture.hidden_size * float(plan.scheme.compute)
@@ -45,6 +47,23 @@ def between(plan: Plan, stage: Stage) -> tuple[Pass, Pass, Pass]:
         first.append(loss)
         back.append(loss)
     return tuple(first), tuple(moved), tuple(back)
+
+
+def biases_of(plan: Plan, kind: Layer) -> tuple[tuple[Pointwise, ...], tuple[Pointwise, ...]]:
+    """Return what experts with biases move besides under Megatron Core, forward and backward: those of gpt-oss.
+
+    The bias of what an expert gives is weighted by each token's score and added, and all experts' rows are joined; gate
+    and value are clamped, and joined before the activation that is fused (TEGroupedMLP._apply_bias and
+    weighted_bias_quick_geglu_impl). Backward each has the gradients of its bias and of the scores, and joins what was
+    split.
+    """
+    down = next((one for one in kind.tensors if one.active and one.name.endswith(".down_proj.bias")), None)
+    if not plan.core or down is None:
+        return (), ()
+    sizes, experts = plan.tapes.of(kind).sizes, down.copies / plan.layout.expert
+    outer, inner = float(sizes["mlp.experts:down"]), float(sizes["mlp.experts:product"])
+    ahead = Pointwise(BIASES, 6 * outer + 8 * inner, 2 * experts + 4)
+    return (ahead,), (Pointwise(BIASES, 8 * outer + 10 * inner, 5 * experts + 5),)
 
 
 def put_together(plan: Plan, sent: Pass) -> Pass:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
 from calc.memory.training.plan import MEGATRON, Plan
-from calc.performance.between_products import ADDED
+from calc.performance.between_products import ADDED, BIASES
 from calc.performance.device_rates import matrix_rate
 from calc.performance.exchanges import stride
 from calc.performance.fabric import NETWORK, joined, reached_share
@@ -143,8 +143,9 @@ def grouped(passed: Pass) -> Grouped:
 def launches_of(passed: Iterable[Counted]) -> Launches:
     """Return the kernels of operations. A module sends and casts in the same call in which it multiplies."""
     listed = list(passed)
-    within = [item for item in listed if isinstance(item.operation, Collective) or item.operation.name == CASTS]
-    return Launches(total_launches(listed) - total_launches(within), total_launches(within))
+    within = total_launches(item for item in listed if isinstance(item.operation, Collective) or item[0].name == CASTS)
+    looped = total_launches(item for item in listed if item.operation.name == BIASES)
+    return Launches(total_launches(listed) - within - looped, within, looped)
 
 
 def is_routed(one: Operation) -> bool:

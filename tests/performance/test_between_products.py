@@ -6,7 +6,7 @@ import pytest
 
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
-from calc.performance.between_products import ADDED, between, put_together
+from calc.performance.between_products import ADDED, BIASES, between, put_together
 from calc.performance.exchanges import exchanges
 from calc.performance.operations import Pointwise
 from calc.training.reading import read_training
@@ -142,3 +142,21 @@ def test_pieces_of_the_stream_are_put_in_order() -> None:
 def test_pieces_in_order_are_left(changes: dict[str, Any]) -> None:
     """Sums of the whole stream have no order, nor have pieces beside their products, nor Megatron-LM's tokens first."""
     assert put_in_order(**changes) == 0.0
+
+
+def test_biases_of_experts_are_added_one_by_one() -> None:
+    """Of gpt-oss 20B under Megatron Core: four rows a token, inside as wide as outside, eight experts on each of four.
+
+    Forward each expert weighs and adds, and rows are joined, clamped by halves and joined: 14 times their bytes.
+    Backward the bias and the scores have gradients, too. Other frameworks add them in a kernel, other models have none.
+    """
+    asked: dict[str, Any] = {"model": "gpt-oss-20b", "last": 24, "framework": "nemo"}
+    asked["parallelism"] = {"data": 4, "expert": 4}
+    rows = 4 * TOKENS * 2880 * 2
+    _, ahead, back = moved(**asked)
+    found = [[(one.bytes, one.kernels) for one in way if one.name == BIASES] for way in (ahead, back)]
+    assert found[0] == [(14 * rows, 2 * 8 + 4)] * len(found[0])
+    assert found[1] == [(18 * rows, 5 * 8 + 5)] * len(found[1])
+    assert found[0]
+    for changes in ({"framework": "trl"}, {"model": "qwen3-30b-a3b", "last": 48}):
+        assert not [one for way in moved(**asked | changes) for one in way if one.name == BIASES]

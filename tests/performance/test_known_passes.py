@@ -10,13 +10,14 @@ from calc.catalog.records import StoredWeights
 from calc.errors import ScenarioError
 from calc.memory.budget import Layout
 from calc.memory.placement import Placement
+from calc.performance.between_products import BIASES
 from calc.performance.device_laws import LATENT_DECODE, LATENT_PREFILL
 from calc.performance.expert_ranks import ExpertRanks
 from calc.performance.fabric import Joined, networks, port_rate
 from calc.performance.forward import PIPELINE, TENSOR, experts_of
 from calc.performance.host_part import crossings
 from calc.performance.kernels import Kernels
-from calc.performance.operations import Attention, Counted, Experts, Product
+from calc.performance.operations import Attention, Counted, Experts, Pointwise, Product
 from calc.performance.passes import Passes
 from calc.performance.rank_layers import blocks_of
 from calc.performance.rank_matrices import ExpertMatrices
@@ -297,6 +298,8 @@ def test_experts_are_launched_one_by_one(precision: str, each: int) -> None:
     clock = Clock(plan, Kernels(FACTS.accelerator("h100-sxm-80gb")), None)
     one = next(item.operation for item in computed(plan, plan.stages[0]) if isinstance(item.operation, Experts))
     assert clock.timed(grouped((Counted(one, 1),))).launches == Launches(one.launches, looped=16 * each)
+    biases = Counted(Pointwise(BIASES, 1e6, 36.0), 2)
+    assert clock.timed(grouped((biases,))).launches == Launches(looped=72)
 
 
 def test_the_share_of_a_micro_batch_that_goes_backward() -> None:
