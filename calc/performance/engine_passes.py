@@ -93,7 +93,7 @@ def kernels_and_schedule(
         classes = kernel_classes(accelerator, setup.backend)
         stepwise = known.chooses_in_steps(family, classes)
         untuned = known.lacks_tuning(family, demand.architecture.hidden_size, classes)
-        own = own_kernels(setup.values, setup.attention, classes, triton, ranks=layout.tensor)
+        own = own_kernels(setup.values, setup.attention, classes, triton, ranks=layout.tensor, longest=demand.longest)
         found = device_kernels(accelerator, layout, setup.engine, own)
     schedule = schedule_of(
         setup.values,

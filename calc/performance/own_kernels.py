@@ -47,6 +47,7 @@ class OwnKernels(NamedTuple):
     latent_cycles: float = 0.0  # of an element of latent vectors and keys, over which one unit walks; 0: a library's do
     latent_splits: float = 0.0  # units that share a sequence's then
     shared_keys: float = 0.0  # of a sequence up to which all units share those that such kernels take; 0: as without
+    longest: int = 0  # keys that a sequence may have where such kernels are chosen: graphs of steps are for any length
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
@@ -56,7 +57,13 @@ class OwnKernels(NamedTuple):
 
 LIBRARIES = OwnKernels()
 BY_ATTENTION = "key_walk_s", "key_splits", "prompt_share"  # of which each way to attend has coefficients of its own
-APART = "fuses_casts", "sum_bytes", "triton", *BY_ATTENTION  # fields that are no coefficient by their own name
+APART = (
+    "fuses_casts",
+    "sum_bytes",
+    "triton",
+    "longest",
+    *BY_ATTENTION,
+)  # fields that are no coefficient by their own name
 BY_NAME = tuple(name for name in OwnKernels._fields if name not in APART)
 
 
@@ -67,13 +74,15 @@ def own_kernels(
     triton: frozenset[str] = frozenset(),
     *,
     ranks: int = 1,
+    longest: int = 0,
 ) -> OwnKernels:
     """Return what an engine's coefficients say of its kernels, with attention done one way, of `ranks` that add up.
 
-    `classes` are what they may differ by, the narrowest first: a generation under another back
-    end, a maker under it, a generation, a maker.
+    A server is started for texts of `longest` tokens. `classes` are what they may differ by, the narrowest first: a
+    generation under another back end, a maker under it, a generation, a maker.
     """
-    return known_kernels(Same(values), attention, classes, triton=triton, ranks=ranks)
+    found = known_kernels(Same(values), attention, classes, triton=triton, ranks=ranks)
+    return found._replace(longest=longest) if found.shared_keys else found
 
 
 @lru_cache(maxsize=512)  # a search asks for the same of each number of devices, and a reader who moves a slider
@@ -141,7 +150,7 @@ def walk_s(
 
     `unit_clocks` are cycles a second of all units together. 0 where a library's kernels share keys among all units.
     """
-    if own.shared_keys and shares_keys(operation, keys, own.shared_keys):
+    if own.shared_keys and shares_keys(operation, max(keys, own.longest), own.shared_keys):
         return 0.0
     walk, splits = own.key_walk_s, own.key_splits
     if operation.latent and own.latent_cycles:

@@ -72,6 +72,7 @@ PACED = re.compile(r"(\d[\d.]*) (?:requests )?a second")  # as many requests as 
 LONGER = 2.0  # times as long as requests come has a run to take that says what a server can
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
 ALIKE = re.compile(r"(?:prompts begin with the same|the cache keeps) (\d+) tokens")  # in notes
+STARTED = re.compile(r"--max-model-len[= ](\d+)\b|started for its lengths")  # in notes: not for the model's own length
 HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
 
 
@@ -100,6 +101,9 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if way := attention_of(row, engine, version):
         found["attention"] = way
     found |= launched(row, devices) | lengths_of(row, engine)
+    if engine == "vllm" and (started := STARTED.search(row["notes"])):
+        asked = int(str(found["prompt_tokens"])) + int(str(found["output_tokens"]))
+        found["longest_tokens"] = max(int(started[1] or 0), asked)
     if SERVED.search(row["batch"]):
         found = served_at_once(row) | found
     else:
