@@ -104,7 +104,7 @@ def scenario_of(row: Row) -> dict[str, Any]:
     if engine == "vllm" and (started := STARTED.search(row["notes"])):
         asked = int(str(found["prompt_tokens"])) + int(str(found["output_tokens"]))
         found["longest_tokens"] = max(int(started[1] or 0), asked)
-    if SERVED.search(row["batch"]):
+    if SERVED.search(row["batch"]) or (queued(row) and talks(row)):  # the longest answers of a batch end alone
         found = served_at_once(row) | found
     else:
         found["sequences"] = batch_of(row)

@@ -411,3 +411,18 @@ def test_fewer_lanes_are_copied_over_as_well_as_sixteen() -> None:
     wide, narrow = (link.bytes_per_s_one_way * copied_share(link) for link in lanes.values())
     assert wide == pytest.approx(27.12e9)
     assert narrow == pytest.approx(wide / 2)
+
+
+@pytest.mark.parametrize(("longest", "parts"), [(0, 0), (2000, 1000 / 256), (131_072, 130_072 / 256), (131_073, None)])
+def test_parts_of_keys_that_nothing_has(longest: int, parts: float | None) -> None:
+    """Half a nanosecond for each of 256 keys, sequence and KV head, of what a server is started for; or a walk."""
+    accelerator = catalog().accelerator("mi300x")
+    values = catalog().engine("vllm").of_version("0.24").values
+    own = own_kernels(values, "flash", kernel_classes(accelerator), longest=longest)
+    asked = attention(32, 1, 999)._replace(heads=32, kv_heads=8, key_dim=128, value_dim=128)
+    plain = Kernels(accelerator, "vllm", own._replace(longest=0.0)).seconds(asked)
+    further = Kernels(accelerator, "vllm", own).seconds(asked) - plain
+    if parts is None:
+        assert plain + further == pytest.approx(1000 * 256 * 2.5e-10, rel=0.2)
+    else:
+        assert further == pytest.approx(32 * 8 * parts * 5e-10, rel=1e-6, abs=1e-12)
