@@ -100,9 +100,10 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found["engine_version"] = version
     if way := attention_of(row, engine, version):
         found["attention"] = way
-    found |= launched(row, devices) | lengths_of(row, engine)
+    lengths = lengths_of(row, engine)
+    found |= launched(row, devices) | lengths
     if engine == "vllm" and (started := STARTED.search(row["notes"])):
-        asked = int(str(found["prompt_tokens"])) + int(str(found["output_tokens"]))
+        asked = lengths["prompt_tokens"] + lengths["output_tokens"]
         found["longest_tokens"] = max(int(started[1] or 0), asked)
     if SERVED.search(row["batch"]) or (queued(row) and talks(row)):  # the longest answers of a batch end alone
         found = served_at_once(row) | found
