@@ -19,6 +19,7 @@ from calc.scenario.engine import (
     on_maker,
     read_concurrency,
     read_engine,
+    read_longest,
     read_slots,
     read_spread,
     with_backend,
@@ -216,6 +217,7 @@ def read_asked(reader: Reader) -> Asked:
         values=values,
         sequences=1,
         tokens=cached + prompt + output,
+        longest=read_longest(reader, engine, own=model.own_tokens, asked=cached + prompt + output),
         prompt_tokens=prompt,
         batched_tokens=reader.count("batched_tokens", most=MOST_SEQUENCES * MOST_TOKENS),  # all prompts at once
         all_logits=all_logits,

@@ -50,6 +50,7 @@ SHARES: dict[str, tuple[float, tuple[Any, ...]]] = {
     "prompt_tokens": (0.6, (1, 7, 128, 2049, "8k", 32000)),
     "output_tokens": (0.6, (0, 1, 2, 128, 2048)),
     "cached_tokens": (0.1, (1, 1024)),
+    "longest_tokens": (0.05, (4096, 200_000)),
     "prompt_logits": (0.05, ("all",)),
     "batched_tokens": (0.1, (512, 8192)),
     "sequence_slots": (0.1, (1, 32, 512)),

@@ -106,7 +106,7 @@ def choices(
     filled = report["scenario"]
     engine = facts.engine(filled["engine"]).of_version(str(scenario.get("engine_version") or "") or None)
     yield from (*degrees(filled["parallelism"], launcher), *of_experts(filled))
-    yield "context_tokens", filled["context_tokens"] + filled["cached_tokens"]
+    yield "context_tokens", filled.get("longest_tokens") or filled["context_tokens"] + filled["cached_tokens"]
     yield from device_share(filled, report, facts, engine)
     for name, field in (("slots", "sequence_slots"), ("batched_tokens", "batched_tokens")):
         if field in scenario and scenario[field] is not None:

@@ -91,7 +91,9 @@ def kernels_and_schedule(
     engine = catalog().engine(setup.engine)._replace(era=setup.era)
     ways = ways_of(engine, demand.architecture, classes, serves=setup.serves)
     if device is not None:
-        own = own_kernels(setup.values, setup.attention, classes, ways.triton, ranks=layout.tensor)
+        own = own_kernels(
+            setup.values, setup.attention, classes, ways.triton, ranks=layout.tensor, longest=demand.longest
+        )
         found = device_kernels(device, layout, setup.engine, own)
     schedule = schedule_of(
         setup.values,

@@ -34,7 +34,7 @@ from calc.performance.operations import (
     Product,
     Recurrence,
 )
-from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, gathered_s, in_pages, walk_s
+from calc.performance.own_kernels import LIBRARIES, OwnKernels, filled, gathered_s, idle_parts_s, in_pages, walk_s
 from calc.performance.transfers import ways
 
 MOST_DECODED = 16.0  # new tokens of a sequence up to which attention is bound as one token's is
@@ -126,7 +126,7 @@ class Kernels(DeviceLaws):
             rows=rows,
             touched=touched,
             width=operation.n,
-            depth=operation.k + operation.n,
+            outer=operation.k,
             flops_per_row=2.0 * operation.matrices * operation.n * operation.k,
             moved_bytes=operation.weight_bytes * touched / operation.touched + operation.io_bytes,
         )
@@ -220,6 +220,8 @@ class Kernels(DeviceLaws):
         if own.packed_elements and operation.queries <= FEW_PACKED and operation.kernel not in PLAIN_KERNELS:
             elements = operation.pairs * operation.heads * (operation.key_dim + operation.value_dim)
             seconds = max(seconds, decode.start_s + elements / (own.packed_elements * self.unit_clocks))
+        if own.part_s:
+            seconds += idle_parts_s(own, operation, keys=keys)
         if not (own.key_walk_s or own.latent_cycles):
             return seconds
         clocks, start_s = self.unit_clocks, decode.start_s

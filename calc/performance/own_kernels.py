@@ -12,6 +12,7 @@ from calc.performance.operations import Attention
 SHARED_WIDTHS = 64, 128  # of heads that AMD's paged attention has kernels for, and the most that share a KV head
 MOST_SHARING = 16
 WIDEST_PLAIN = 256  # of heads that its back end takes at all
+PART_KEYS = 256  # of a part of a sequence's keys, which a group of threads of AMD's paged attention takes
 GATHERED_HEADS = 16  # of a tile of kernels that gather entries, and the most heads that one unit attends to in tiles
 MOST_TILED_HEADS = 32
 
@@ -48,6 +49,10 @@ class OwnKernels(NamedTuple):
     latent_cycles: float = 0.0  # of an element of latent vectors and keys, over which one unit walks; 0: a library's do
     latent_splits: float = 0.0  # units that share a sequence's then
     shared_keys: float = 0.0  # of a sequence up to which all units share those that such kernels take; 0: as without
+    part_s: float = 0.0  # of each part of a sequence's keys that such kernels are launched for and that it has not
+    longest: float = (
+        0.0  # keys that a sequence may have where such kernels are chosen: graphs of steps are for any length
+    )
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
@@ -56,8 +61,19 @@ class OwnKernels(NamedTuple):
 
 
 LIBRARIES = OwnKernels()
-BY_ATTENTION = "key_walk_s", "key_splits", "prompt_share"  # of which each way to attend has coefficients of its own
-APART = "fuses_casts", "sum_bytes", "triton", *BY_ATTENTION  # fields that are no coefficient by their own name
+BY_ATTENTION = (
+    "key_walk_s",
+    "key_splits",
+    "prompt_share",
+    "part_s",
+)  # of which each way to attend has coefficients of its own
+APART = (
+    "fuses_casts",
+    "sum_bytes",
+    "triton",
+    "longest",
+    *BY_ATTENTION,
+)  # fields that are no coefficient by their own name
 BY_NAME = tuple(name for name in OwnKernels._fields if name not in APART)
 
 
@@ -68,13 +84,15 @@ def own_kernels(
     triton: frozenset[str] = frozenset(),
     *,
     ranks: int = 1,
+    longest: int = 0,
 ) -> OwnKernels:
     """Return what an engine's coefficients say of its kernels, with attention done one way, of `ranks` that add up.
 
-    `classes` are what they may differ by, the narrowest first: a generation under another back
-    end, a maker under it, a generation, a maker.
+    A server is started for texts of `longest` tokens. `classes` are what they may differ by, the narrowest first: a
+    generation under another back end, a maker under it, a generation, a maker.
     """
-    return known_kernels(Same(values), attention, classes, triton=triton, ranks=ranks)
+    found = known_kernels(Same(values), attention, classes, triton=triton, ranks=ranks)
+    return found._replace(longest=longest) if found.shared_keys or found.part_s else found
 
 
 @lru_cache(maxsize=512)  # a search asks for the same of each number of devices, and a reader who moves a slider
@@ -135,6 +153,18 @@ def in_pages(operation: Attention) -> bool:
     return operation.key_dim == operation.value_dim <= WIDEST_PLAIN and not operation.latent
 
 
+def idle_parts_s(own: OwnKernels, operation: Attention, *, keys: float) -> float:
+    """Return the seconds in which groups of threads begin for parts of keys that no sequence has.
+
+    Graphs launch them for the longest text that a server is started for. Source: vLLM, csrc/rocm/attention.cu, whose
+    grid is of sequences, parts and KV heads.
+    """
+    longest = max(keys, own.longest)
+    if not in_pages(operation) or (own.shared_keys and not shares_keys(operation, longest, own.shared_keys)):
+        return 0.0
+    return own.part_s * operation.sequences * operation.kv_heads * (longest - keys) / PART_KEYS
+
+
 def walk_s(
     own: OwnKernels, operation: Attention, *, keys: float, units: float, unit_clocks: float, start_s: float
 ) -> float:
@@ -142,7 +172,7 @@ def walk_s(
 
     `unit_clocks` are cycles a second of all units together. 0 where a library's kernels share keys among all units.
     """
-    if own.shared_keys and shares_keys(operation, keys, own.shared_keys):
+    if own.shared_keys and shares_keys(operation, max(keys, own.longest), own.shared_keys):
         return 0.0
     walk, splits = own.key_walk_s, own.key_splits
     if operation.latent and own.latent_cycles:

@@ -23,6 +23,7 @@ FIELDS = (
     "prompt_tokens",
     "output_tokens",
     "context_tokens",
+    "longest_tokens",
     "cached_tokens",
     "shared_prefix_tokens",
     "prefix_hit_rate",

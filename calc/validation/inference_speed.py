@@ -72,6 +72,7 @@ PACED = re.compile(r"(\d[\d.]*) (?:requests )?a second")  # as many requests as 
 LONGER = 2.0  # times as long as requests come has a run to take that says what a server can
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
 ALIKE = re.compile(r"(?:prompts begin with the same|the cache keeps) (\d+) tokens")  # in notes
+STARTED = re.compile(r"--max-model-len[= ](\d+)\b|started for its lengths")  # in notes: not for the model's own length
 HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
 
 
@@ -99,8 +100,12 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found["engine_version"] = version
     if way := attention_of(row, engine, version):
         found["attention"] = way
-    found |= launched(row, devices) | lengths_of(row, engine)
-    if SERVED.search(row["batch"]):
+    lengths = lengths_of(row, engine)
+    found |= launched(row, devices) | lengths
+    if engine == "vllm" and (started := STARTED.search(row["notes"])):
+        asked = lengths["prompt_tokens"] + lengths["output_tokens"]
+        found["longest_tokens"] = max(int(started[1] or 0), asked)
+    if SERVED.search(row["batch"]) or (queued(row) and talks(row)):  # the longest answers of a batch end alone
         found = served_at_once(row) | found
     else:
         found["sequences"] = batch_of(row)

@@ -228,6 +228,13 @@ def test_many_expert_ranks_are_told_what_is_computed() -> None:
     assert "--all2all-backend" not in few and "--enable-eplb" in few
 
 
+def test_a_server_is_started_for_the_longest_text_that_is_said() -> None:
+    """For what is asked where nothing is said of it."""
+    for said, longest in (({}, "2304"), ({"longest_tokens": 200_000}, "200000")):
+        given = words(launch({**SCENARIOS["vllm"], "prompt_tokens": 2048, "output_tokens": 256, **said}))
+        assert given[given.index("--max-model-len") + 1] == longest
+
+
 def test_what_is_left_out_is_a_switch() -> None:
     """A server without graphs, and a model without what sees, are told by flags of vLLM; SGLang has one for graphs."""
     asked = {"model": "qwen3.8-27b", "accelerator": "rtx-pro-6000-blackwell", "graphs": False}

@@ -296,6 +296,9 @@ def test_experts_of_images_are_quantised() -> None:
         ({"balance_experts": True}, "balance_experts"),
         ({"balance_experts": True, "engine": "vllm"}, "balance_experts"),
         ({"balance_experts": "yes", "engine": "vllm"}, "balance_experts"),
+        ({"longest_tokens": 131_072}, "longest_tokens"),
+        ({"longest_tokens": 131_072, "engine": "sglang"}, "longest_tokens"),
+        ({"longest_tokens": 2303, "prompt_tokens": 2048, "output_tokens": 256, "engine": "vllm"}, "longest_tokens"),
     ],
 )
 def test_where_neither_applies(scenario: dict[str, object], field: str) -> None:

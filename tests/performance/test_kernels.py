@@ -114,6 +114,19 @@ def test_a_whole_core_attends_as_its_memory_reads() -> None:
     assert read < core.seconds(one) < 0.035 / 64
 
 
+def test_steps_under_amd_s_back_end_are_for_the_longest_text() -> None:
+    """Mistral Medium 3.5 on eight MI300X takes 26.1 ms for a token of 32 requests of 1,024 and 1,024 tokens.
+
+    It is published of a server that was started for 262,144; for half of them all units share a text's keys.
+    """
+    asked: dict[str, object] = {"model": "mistralai/Mistral-Medium-3.5-128B", "accelerator": "mi300x"}
+    asked |= {"engine": "vllm", "engine_version": "0.21", "backend": "aiter", "parallelism": {"tensor": 8}}
+    asked |= {"prompt_tokens": 1024, "output_tokens": 1024, "concurrency": 32}
+    reports: list[Any] = [estimate({**asked, **said}) for said in ({}, {"longest_tokens": 131_072})]
+    own, half = (report["speed"]["time_per_output_token_s"]["typical"] for report in reports)
+    assert own == pytest.approx(26.1e-3, rel=0.15) and half < 0.8 * own
+
+
 @pytest.mark.parametrize(("key_dim", "value_dim"), [(128, 128), (192, 128), (512, 512)])
 def test_prompts_under_amd_s_back_end(key_dim: int, value_dim: int) -> None:
     """Of 65,536 tokens on one of eight MI355X plain heads reach 121 TFLOP/s, as published; others the law's rate."""
@@ -403,3 +416,18 @@ def test_fewer_lanes_are_copied_over_as_well_as_sixteen() -> None:
     wide, narrow = (link.bytes_per_s_one_way * copied_share(link) for link in lanes.values())
     assert wide == pytest.approx(27.12e9)
     assert narrow == pytest.approx(wide / 2)
+
+
+@pytest.mark.parametrize(("longest", "parts"), [(0, 0), (2000, 1000 / 256), (131_072, 130_072 / 256), (131_073, None)])
+def test_parts_of_keys_that_nothing_has(longest: int, parts: float | None) -> None:
+    """Half a nanosecond for each of 256 keys, sequence and KV head, of what a server is started for; or a walk."""
+    accelerator = catalog().accelerator("mi300x")
+    values = catalog().engine("vllm").of_version("0.24").values
+    own = own_kernels(values, "flash", kernel_classes(accelerator), longest=longest)
+    asked = attention(32, 1, 999)._replace(heads=32, kv_heads=8, key_dim=128, value_dim=128)
+    plain = Kernels(accelerator, "vllm", own._replace(longest=0.0)).seconds(asked)
+    further = Kernels(accelerator, "vllm", own).seconds(asked) - plain
+    if parts is None:
+        assert plain + further == pytest.approx(1000 * 256 * 2.5e-10, rel=0.2)
+    else:
+        assert further == pytest.approx(32 * 8 * parts * 5e-10, rel=1e-6, abs=1e-12)

@@ -145,6 +145,7 @@ BOUNDS: dict[str, Bound] = {
     "key_walk_s": ("seconds", 0, 1e-6),
     "key_splits": ("", 1, 64),
     "shared_keys": ("", 0, 2**20),
+    "part_s": ("", 0, 1e-7),
     "prompt_share": SHARE,
     "latent_cycles": ("", 0, 16),
     "latent_splits": ("", 1, 64),
