@@ -61,6 +61,7 @@ UNASKED = (  # fields that no calculator asks for
     "frozen_gradients",
     "gradient_reduction",
     "tables_apart",
+    "adapters_apart",
     "varied_lengths",
     "packed_tokens",
     "padding_mask",

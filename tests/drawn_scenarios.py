@@ -91,6 +91,7 @@ FURTHER_TRAINING: dict[str, tuple[float, tuple[Any, ...]]] = {
     "pcie": (0.1, ("3.0 x4", "4.0 x8")),
     "keep_logits": (0.1, (False,)),
     "tables_apart": (0.1, (True,)),
+    "adapters_apart": (0.1, (True,)),
     "adapter_dtype": (0.1, ("bf16", "fp32")),
 }
 

@@ -8,9 +8,9 @@ the loss of tensor ranks, and the norm of all gradients.
 
 from typing import NamedTuple
 
-from calc.architecture.layers import Attention, Layer
+from calc.architecture.layers import Attention
 from calc.architecture.stages import Stage, local_heads
-from calc.memory.training.elements import Held, held
+from calc.memory.training.elements import Held
 from calc.memory.training.plan import (
     FULL,
     GRADIENTS,
@@ -22,12 +22,10 @@ from calc.memory.training.plan import (
     Plan,
 )
 from calc.performance.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SEND
+from calc.performance.data_groups import COPIES, EXPERT_COPIES, EXPERT_DATA, data_groups, experts_chosen
 from calc.performance.forward import CONTEXT, DATA, EXPERT, PIPELINE, TENSOR
 from calc.performance.operations import Collective, Counted, Pass
 from calc.performance.rank_layers import SQUARES, SUM_BYTES
-
-# Groups of ranks. Copies are the groups that share parameters in hybrid sharding; experts have data ranks of their own.
-COPIES, EXPERT_DATA, EXPERT_COPIES = "copies", "expert-data", "expert-copies"
 
 
 class Exchanges(NamedTuple):
@@ -57,20 +55,24 @@ def exchanges(plan: Plan, stage: Stage) -> Exchanges:
     again: list[Counted] = []
     backward: list[Counted] = []
     divided(plan, stage, forward, again, backward=backward)
+    groups = data_groups(plan, stage)
     shares = [
         shared(
             zero=plan.stage_of_zero,
             summed=group.held.gradient_bytes * plan.reduced_bytes / plan.method.gradient_bytes,
             stored=stored_bytes(plan, group.held),
-            layers=group.layers,
+            layers=group.units,
             shards=group.shards,
             copies=group.copies,
             names=group.names,
+            tensors=group.tensors,
             each=not plan.whole_gradients,
             stays_gathered=plan.stays_gathered,
         )
-        for group in data_groups(plan, stage)
+        for group in groups
     ]
+    if plan.checkpointing == FULL:
+        again += [item for group, share in zip(groups, shares, strict=True) if group.inside for item in share.forward]
     of_data = Shared(*(sum(lists, ()) for lists in zip(*shares, strict=True)))
     lists = (
         (*forward, *of_data.forward),
@@ -84,13 +86,9 @@ def exchanges(plan: Plan, stage: Stage) -> Exchanges:
 
 
 def is_sent(item: Counted) -> bool:
-    """Return whether a message has anybody to go to."""
-    return isinstance(item.operation, Collective) and item.operation.ranks > 1 and item.times > 0
-
-
-def experts_chosen(kind: Layer) -> int:
-    """Return how many routed experts a token is sent to in a layer; 0 in a dense one."""
-    return max((tensor.active or 0 for tensor in kind.tensors), default=0)
+    """Return whether a message says something, and has anybody to go to."""
+    one = item.operation
+    return isinstance(one, Collective) and one.ranks > 1 and item.times > 0 and one.message_bytes > 0
 
 
 def divided(plan: Plan, stage: Stage, forward: list[Counted], again: list[Counted], backward: list[Counted]) -> None:
@@ -175,41 +173,6 @@ def of_context_ranks(
     backward.append(Counted(Collective(name, REDUCE_SCATTER, every, ranks, group=CONTEXT), count))
 
 
-class DataGroup(NamedTuple):
-    """Parameters of a stage that the same ranks have alike."""
-
-    held: Held  # of a device, before sharding
-    layers: int  # over which messages are spread
-    shards: int  # ranks that share one copy
-    copies: int
-    names: tuple[str, str]  # of the groups of ranks
-
-
-def data_groups(plan: Plan, stage: Stage) -> list[DataGroup]:
-    """Return what all data-parallel ranks have alike, and the experts, of which fewer have the same."""
-    layout = plan.layout
-    ranks, fewer = layout.data * layout.context, max(1, layout.expert // layout.tensor)
-    total = plan.inventory(stage).total
-    layers = max(stage.last - stage.first, 1)
-    if fewer == 1:
-        return [DataGroup(total, layers, plan.shard_ranks, ranks // plan.shard_ranks, names=(DATA, COPIES))]
-    alone = plan.method._replace(expert_shares=(1, 1, 1))
-    experts, counted = Held(), Held()
-    count_of = 0
-    for kind, count in stage.kind_counts():
-        for tensor in kind.tensors:
-            if tensor.active is not None:
-                experts = experts.plus(held(tensor, alone, layout.tensor, layout.expert), count)
-                counted = counted.plus(held(tensor, plan.method, layout.tensor, layout.expert), count)
-        count_of += count * bool(experts_chosen(kind))
-    rest = Held(*(mine - theirs for mine, theirs in zip(total, counted, strict=True)))
-    shards = max(1, plan.shard_ranks // fewer)
-    return [
-        DataGroup(rest, layers, plan.shard_ranks, ranks // plan.shard_ranks, names=(DATA, COPIES)),
-        DataGroup(experts, max(count_of, 1), shards, ranks // fewer // shards, names=(EXPERT_DATA, EXPERT_COPIES)),
-    ]
-
-
 class Shared(NamedTuple):
     """What ranks send that have the same parameters."""
 
@@ -229,6 +192,7 @@ def shared(
     shards: int,
     copies: int,
     names: tuple[str, str] = (DATA, COPIES),
+    tensors: float = 0.0,
     each: bool = True,
     stays_gathered: bool = False,
 ) -> Shared:
@@ -241,7 +205,7 @@ def shared(
     own, across = names
 
     def one(name: str, kind: str, size: float, ranks: int = shards, group: str = own) -> Counted:
-        return Counted(Collective(name, kind, size / layers, ranks, group=group), layers)
+        return Counted(Collective(name, kind, size / layers, ranks, group=group, tensors=tensors), layers)
 
     if zero == NONE:
         return Shared(reduced=(one("All-reduce of gradients", ALL_REDUCE, summed, copies),))

@@ -209,6 +209,7 @@ class Collective(NamedTuple):
     ranks: int
     group: str  # tensor, pipeline, data, context, expert
     copies: int = 1  # ranks that each row goes to, which another machine gets once and hands on
+    tensors: float = 0.0  # of the sharded unit that it is of, whose hooks make each anew
 
     @property
     def sent_bytes(self) -> float:

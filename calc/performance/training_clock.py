@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from calc.architecture.stages import Stage
 from calc.catalog import catalog
-from calc.memory.training.plan import MEGATRON, Plan
+from calc.memory.training.plan import FSDP, MEGATRON, Plan
 from calc.performance.between_products import ADDED, BIASES
 from calc.performance.device_rates import matrix_rate
 from calc.performance.exchanges import stride
@@ -60,6 +60,8 @@ class Launches(NamedTuple):
     led: float = 0.0  # code in Python leads to each, and autograd's nodes: products, attention, what is moved between
     within: float = 0.0  # one of several in a call: messages and casts inside a module
     looped: float = 0.0  # in a loop: experts in C++, the operations of packed sequences
+    hooked: float = 0.0  # messages of sharded units, which hooks before and after their modules lead to
+    views: float = 0.0  # tensors of these units, which the hooks make anew
 
     def __add__(self, other: "Launches") -> "Launches":  # type: ignore[override]
         """Return those of two passes."""
@@ -239,6 +241,13 @@ class Clock:
                 found += 2 * TURNED_BACK * times * one.forward.sequences
         return found
 
+    def hooked(self, passed: Grouped) -> Launches:
+        """Return the messages of sharded units, and the tensors in them: hooks of their modules gather and scatter."""
+        if self.plan.trainer != FSDP:
+            return Launches()
+        found = [(one.tensors, times) for one, times in passed.sent if isinstance(one, Collective) and one.tensors]
+        return Launches(hooked=sum(times for _, times in found), views=sum(each * times for each, times in found))
+
     def timed(self, passed: Grouped) -> Timed:
         """Return a pass in seconds."""
         known, seconds = self.known.get, self.seconds
@@ -247,7 +256,7 @@ class Clock:
             for kind, found in passed.kinds.items()
         }
         sent, experts = self.parts(passed.sent), Launches(looped=self.one_by_one(passed))
-        launches = passed.launches + experts + Launches(looped=self.turned(passed))
+        launches = passed.launches + experts + Launches(looped=self.turned(passed)) + self.hooked(passed)
         return Timed(self, (passed,), sums, sent, launches=launches, routed=passed.routed + experts)
 
     def parts(self, counted: Iterable[Counted]) -> tuple[Part, ...]:

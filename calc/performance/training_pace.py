@@ -40,6 +40,7 @@ class Pace:
         fused = "core_kernel_s" if plan.core else "fused_kernel_s"
         self.within_s, self.looped_s = self.of("kernel_s"), self.of("loop_kernel_s")
         self.kernel_s = self.of(fused) if plan.choices.compiled else self.within_s
+        self.hook_kernels, self.view_kernels = values["hook_kernels"], values["view_kernels"]
         self.graphs = plan.graphs
         self.host_memory, self.tensor_s = values["host_bandwidth"], values["tensor_s"]
         share = own_share(accelerator, self.of(PRODUCT_SHARE), values)
@@ -85,8 +86,12 @@ class Pace:
 
     def launch_s(self, launches: Launches) -> float:
         """Return the seconds of the host for kernels."""
-        led, within, looped = launches
-        return led * self.kernel_s + within * self.within_s + looped * self.looped_s
+        within = launches.within + self.hooks(launches)
+        return launches.led * self.kernel_s + within * self.within_s + launches.looped * self.looped_s
+
+    def hooks(self, launches: Launches) -> float:
+        """Return the kernels that the host would launch while it goes through hooks of sharded units."""
+        return self.hook_kernels * launches.hooked + self.view_kernels * launches.views
 
     def seconds(self, found: Timed, *kinds: str) -> float:
         """Return the seconds of kinds of operations in a step."""

@@ -55,9 +55,10 @@ def step_steps(time: StepTime, flops: TokenFlops, source: str) -> list[Step]:
         timed(
             "Its launches by the host",
             r"n \cdot t_{\text{launch}} + n_{\text{within}} \cdot t_{\text{within}}"
-            r" + n_{\text{looped}} \cdot t_{\text{looped}}",
+            r" + n_{\text{looped}} \cdot t_{\text{looped}} + n_{\text{hooks}} \cdot t_{\text{within}}",
             f"{launches.led:.6g} × {time.pace.kernel_s:.4g} + {launches.within:.6g} × {time.pace.within_s:.4g}"
-            f" + {launches.looped:.6g} × {time.pace.looped_s:.4g}",
+            f" + {launches.looped:.6g} × {time.pace.looped_s:.4g}"
+            f" + {time.pace.hooks(launches):.6g} × {time.pace.within_s:.4g}",
             one.launch,
         ),
         timed(

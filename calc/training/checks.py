@@ -83,8 +83,18 @@ def check_gathering(plan: Plan) -> None:
     if plan.reduced_last and plan.stage_of_zero < GRADIENTS:
         message = '"last" needs sharding zero-2 or zero-3; without it each rank has whole gradients anyway'
         raise ScenarioError("gradient_reduction", message)
+    check_units(plan)
+
+
+def check_units(plan: Plan) -> None:
+    """Raise for units of their own where nothing is gathered unit by unit."""
     if plan.tables_apart and plan.stage_of_zero != PARAMETERS:
         raise ScenarioError("tables_apart", "needs sharding zero-3, which gathers parameters unit by unit")
+    if plan.adapters_apart and (plan.adapters is None or plan.stage_of_zero != PARAMETERS):
+        message = 'is for "lora" and "qlora" with sharding zero-3, which gathers parameters unit by unit'
+        raise ScenarioError("adapters_apart", message)
+    if plan.adapters_apart and plan.choices.all_gradients:
+        raise ScenarioError("adapters_apart", "does not go together with frozen_gradients, of units that hold both")
 
 
 def warnings(plan: Plan, context_limit: int | None, accelerator: Accelerator | None, device_bytes: int) -> list[Warn]:

@@ -160,6 +160,7 @@ def read_plan(reader: TrainingReader, model: ReadModel, facts: Catalog) -> Plan:
         varied_lengths=varied is True,
         stated="framework" in reader.given or (compiled is not None and varied is not None),
         tables_apart=reader.flag("tables_apart"),
+        adapters_apart=reader.flag("adapters_apart"),
         expandable_segments=reader.flag("expandable_segments"),
         context_exchange=reader.choice("context_exchange", (RING, HEADS)),
         gather_bytes=read_gathering(reader, scheme),

@@ -175,6 +175,9 @@ def test_ranges_are_narrower_where_the_framework_is_known() -> None:
         ("gradient_reduction", "last", {"sharding": "zero-1"}),
         ("gradient_reduction", "never", {}),
         ("tables_apart", True, {"sharding": "zero-2"}),
+        ("adapters_apart", True, {"method": "lora", "sharding": "zero-2"}),
+        ("adapters_apart", True, {"sharding": "zero-3"}),
+        ("adapters_apart", True, {"method": "lora", "sharding": "zero-3", "frozen_gradients": True}),
         ("varied_lengths", "yes", {}),
     ],
 )

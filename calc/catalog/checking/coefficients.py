@@ -94,6 +94,7 @@ BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(("processes_held", "runtime_context"), MEMORY),
     "context_thread": ("bytes", 2**9, 2**13),
     "unaligned_operations": ("", 1, 2**16),
+    **dict.fromkeys(("hook_kernels", "view_kernels"), ("count", 0, 256)),
     "unpacked_bytes": ("", 0.5, 64),  # of a compute unit in a clock
     "context_threads": ("count", 2**10, 2**20),
     "workspaces": ("bytes", MEBIBYTE, 2**40),

@@ -52,6 +52,7 @@ class Plan(NamedTuple):
     reduced_bytes: int  # an element of a gradient as ranks exchange it
     narrow_gradients: bool  # 16-bit gradients stay beside their FP32 sums
     tables_apart: bool  # sharded, the token table and the output matrix are units of their own
+    adapters_apart: bool  # sharded, each matrix of an adapter is a unit of its own
     sequence_parallel: bool
     core: bool  # Megatron Core runs it, on however few devices
     graphs: str  # what of a step the host replays as captured CUDA graphs: nothing (""), layers without experts, all
