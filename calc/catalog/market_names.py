@@ -137,7 +137,7 @@ class MarketNames:
         `usual` is the entry that is meant where several fit: the one that the catalogue lists the bare name under.
         """
         asked = take_apart(REMARK.sub(" ", name))
-        alike = dict(self.alike(asked))
+        alike = dict(self.alike(asked)) or dict(self.alike(asked := self.with_size(asked)))
         sized = nearest_size(asked.sizes, alike, self.sizes)
         if not sized:
             others = ((found, *variant) for found, variant in self.variants.items())
@@ -150,6 +150,14 @@ class MarketNames:
         found = formed or list(kept)
         first = max(found, key=lambda entry_id: (entry_id == usual, asked.forms == kept[entry_id].forms))
         return Reading(first, tuple(entry_id for entry_id in found if entry_id != first))
+
+    def with_size(self, asked: Named) -> Named:
+        """Return a name whose bare number is its size, where chips are sold with as much beside their own: M4 16."""
+        sold = {size for _, size in self.variants.values()}
+        bare = {word for word in asked.words if word.isdigit() and float(word) in sold}
+        if asked.sizes or len(bare) != 1:
+            return asked
+        return asked._replace(words=asked.words - bare, sizes=frozenset(map(float, bare)))
 
     def alike(self, asked: Named) -> Iterator[tuple[str, Named]]:
         """Return the entries that have the words of a name, each with the name of its own that agrees best."""

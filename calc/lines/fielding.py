@@ -1,7 +1,5 @@
 """What a line says as fields of its question: an amount means another field where a model is trained."""
 
-from math import ceil
-
 from calc.lines.asking import MONEY, TIMES, TRAINED
 from calc.lines.chips import Chip
 from calc.lines.device_names import NUMBERS
@@ -26,6 +24,7 @@ LIMIT = "power_limit"
 TAKEN_BY = (
     dict.fromkeys((*MONEY, *TIMES), ("models", "hardware"))
     | {
+        "price_per_hour": ("models", "hardware", "cost"),
         "price": ("models", "hardware", "cards", "deadline"),
         "rents": ("hardware",),
         "hours_a_day": ("hardware", "power"),
@@ -56,7 +55,6 @@ def take(reader: Reader, kind: str | None) -> None:
     take_layout(reader, kind)
     take_link(reader, kind)
     take_makers(reader, kind)
-    take_part_of_people(reader)
     take_most(reader, kind)
     for amount in reader.amounts:
         field, value = fielded(reader, amount, kind)
@@ -105,17 +103,6 @@ def take_most(reader: Reader, kind: str | None) -> None:
             reader.line.claim(*match.span())
             value = int(number) if number.isdigit() else NUMBERS[number]
             reader.chips.append(Chip(*match.span(), field=field, value=value))
-
-
-def take_part_of_people(reader: Reader) -> None:
-    """Take as many people as are there at a time, where a line says which part of them: 800 employees, 5 % active."""
-    part = next((amount for amount in reader.amounts if amount.field == "part_active"), None)
-    people = next((amount for amount in reader.amounts if amount.field == "sequences"), None)
-    if part is None or people is None:
-        return
-    assert isinstance(part.value, float) and isinstance(people.value, int)
-    reader.amounts.remove(part)
-    reader.amounts[reader.amounts.index(people)] = people._replace(value=max(ceil(people.value * part.value), 1))
 
 
 def take_whole_context(reader: Reader) -> None:
@@ -177,7 +164,8 @@ def fielded(reader: Reader, amount: Quantity, kind: str | None) -> tuple[str | N
     if field == "hours_a_day" and value == DAY_HOURS and kind in RUN:
         return None, value  # what runs is timed, and paid, all day
     if field in TAKEN_BY:
-        return (field if kind in TAKEN_BY[field] and not (kind == "speed" and apart(reader, field)) else ""), value
+        unclear = (kind == "speed" and apart(reader, field)) or (kind == "cost" and of_several(reader, field))
+        return (field if kind in TAKEN_BY[field] and not unclear else ""), value
     if field == "watts":
         return (LIMIT if draws(reader, value) and kind in TAKEN_BY[LIMIT] else ""), value
     if field in BESIDE:
@@ -199,6 +187,11 @@ def apart(reader: Reader, field: str) -> bool:
     """Return whether requests that come on their own are not timed: of what writes no text, or beside a batch."""
     beside = any(amount.field in ("sequences", "batch") for amount in reader.amounts)
     return field == "requests_per_s" and (not reader.writes() or beside)
+
+
+def of_several(reader: Reader, field: str) -> bool:
+    """Return whether a price of an hour may be that of each device, or of all of them."""
+    return field == "price_per_hour" and (reader.count("accelerators") or 1) > 1
 
 
 def trained(reader: Reader, field: str, value: object) -> tuple[str | None, object]:

@@ -98,7 +98,8 @@ LOADS: tuple[Rule, ...] = (
     ("sequences", rf"\b({'|'.join(OF_PEOPLE)})\s+{PEOPLE}\b", spelt),
     ("sequences", rf"\b{GROUP} of ({'|'.join(OF_PEOPLE)})\b", spelt),
     ("sequences", rf"\b{GROUP} of {NUMBER}\b", plainly),
-    ("sequences", rf"\b{NUMBER}\s*(?:{OF_REQUESTS}\s*)?{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
+    ("together", rf"\b{NUMBER}\s*(?:{OF_REQUESTS}\s*)?{AT_ONCE}\b(?!\s+{PEOPLE})", plainly),
+    ("together", rf"\b{NUMBER}\s+(?:of (?:them|these)\s+)?{TOGETHER}", plainly),
     (
         "sequences",
         rf"\b(?:concurren(?:cy|t)|(?<!tensor.)(?<!pipeline.)(?<!data.)parallel)(?:\s*(?:of|=|:))?\s*(?!{NAME_OF_CARD}){NUMBER}\b",

@@ -4,6 +4,7 @@ import re
 from math import inf
 
 from calc.catalog import Catalog
+from calc.catalog.records import Accelerator
 from calc.lines.device_names import NUMBERS, Count, DeviceNames, Name
 from calc.lines.line import Line
 from calc.lines.parts import LAUNCHED
@@ -14,13 +15,16 @@ from calc.planning.cost import newest_purchase
 from calc.units import GIB
 
 NEAR = 0.03  # sizes of cards that agree
+LEFT = 0.9  # of a card's memory, which programs see: T4 15GB
 CURRENT = ("sold", "rented")
 ULTRA = "Ultra"  # two chips joined, which stand in a Mac Studio or Mac Pro, and in no laptop
 CARRIED = ("macbook", "mbp", "mba")
 BESIDE = re.compile(r"[\s(,-]*(?:(?:super|ti|xt|plus|[a-z])\b)?[\s(-]*")  # a name and its memory
+BEHIND = re.compile(r"[\s(-]*")  # the same, and surely no host's
 OF_HOSTS = frozenset((4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))  # GB that a host may have
 OF_CARDS = {"consumer", "workstation", "data-center"}  # segments
 NO_CARD = 128  # GB, of which computers have as much and cards of one's own have less
+SIZE = re.compile(r"\b(\d+(?:\.\d+)?)\s?g(?:i?b)?\b")
 ADDS, TO_WHICH = re.compile(r"\badd(?:ing)?\b"), re.compile(rf"{ADDED_TO.pattern}|\s*(?:next )?to (?:my|an?|the|one) ")
 COUNT = re.compile(
     rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})\s*(?:(?:gpus|cards|each)\b|卡)"
@@ -65,17 +69,21 @@ def of_size(device: Name, line: Line, facts: Catalog) -> Name:
 def is_another(device: Name, line: Line, facts: Catalog) -> bool:
     """Return whether a line has words by which a device is one that the catalogue lacks.
 
-    A chip with its memory is another one with more of it, a card with a memory that no host has, and a laptop's another
-    one than the card of that name: no answer is better than one for that.
+    A chip with its memory is another one with more of it, a card with less of it, or with more than any host has, and a
+    laptop's another one than the card of that name, but for one with its memory, which holds as much: no answer is
+    better than one for that.
     """
     own = facts.accelerator(device.id)
     if own.shares_host_memory:
         return not OF_ALL.search(line.small[device.start : device.end]) and any(line.found(OF_ALL))
-    behind = (match for match in line.found(MEMORY) if BESIDE.fullmatch(line.small[device.end : match.start()]))
-    sizes = (float(match[1].replace(",", "")) for match in behind)
-    if any(size not in OF_HOSTS and size * GIB > (own.quantity("memory") or 0) * (1 + NEAR) for size in sizes):
-        return True
-    return any(line.found(LAPTOP)) and not EXTERNAL.search(line.small)
+    memory = (own.quantity("memory") or 0) / GIB
+    for match in (match for match in line.found(MEMORY) if match.start() >= device.end):
+        between, size = line.small[device.end : match.start()], float(match[1].replace(",", ""))
+        less = BEHIND.fullmatch(between) and size < memory * LEFT
+        if less or (BESIDE.fullmatch(between) and size not in OF_HOSTS and size > memory * (1 + NEAR)):
+            return True
+    alike = any(has_memory(own, float(match[1])) for match in SIZE.finditer(line.small, device.start))
+    return any(line.found(LAPTOP)) and not alike and not EXTERNAL.search(line.small)
 
 
 def of_memory(size_gib: float, facts: Catalog, *, apple: str, laptop: bool) -> Name | None:
@@ -89,14 +97,17 @@ def of_memory(size_gib: float, facts: Catalog, *, apple: str, laptop: bool) -> N
         if " " in apple and machine.name.lower().startswith(apple.removesuffix("s"))
     }
     segments = ("soc",) if apple else ("consumer", "workstation", "data-center")
+    listed = list(facts.accelerators())
+    if apple and not any(device.vendor == "Apple" and has_memory(device, size_gib) for device in listed):
+        listed = [facts.accelerator(other) for other in facts.market_names.variants]
     found = [
         device
-        for device in facts.accelerators()
+        for device in listed
         if device.segment in segments
         and (not apple or device.vendor == "Apple")
         and not (apple.startswith(CARRIED) and ULTRA in device.name)
         and (device.text("form") == "laptop") == laptop
-        and abs((device.quantity("memory") or 0) / GIB - size_gib) < NEAR * size_gib
+        and has_memory(device, size_gib)
     ]
     ranked = sorted(
         found,
@@ -112,6 +123,11 @@ def of_memory(size_gib: float, facts: Catalog, *, apple: str, laptop: bool) -> N
     if not ranked:
         return None
     return Name(0, 0, "accelerators", id=ranked[0].id, others=tuple(device.id for device in ranked[1:]))
+
+
+def has_memory(device: Accelerator, size_gib: float) -> bool:
+    """Return whether a device has so much memory."""
+    return abs((device.quantity("memory") or 0) / GIB - size_gib) < NEAR * size_gib
 
 
 def other_kind(line: Line, names: DeviceNames, device_id: str, end: int) -> tuple[Name, Count | None] | None:

@@ -28,7 +28,8 @@ NO_NUMBER = r"(?:tokens?|v?ram|memory|speicher|memoria|memoire|gi?bs?|gigs?)"  #
 NO_NAME = r"(?:for|to|with|on|in|per|can|do|does|did|will|would|should|are|is|i|we|gpus?|cards?|and|or)"
 NAME_OF_CARD = r"\d0[5-9]0\b"  # 3090 pages a second are of a card
 AT_ONCE = (
-    r"(?:conc(?:urrent(?:ly)?)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel|active)"
+    r"(?:conc(?:urr?[ea]nt(?:ly)?)?|simultaneous|simultane[eo]?s|gleichzeitig(?:e[nr]?)?|parallele[nr]?|parallel"
+    r"|active)"
 )
 TOGETHER = r"(?:at once|at (?:the same|a|any) time|simultaneously|concurrently|in parallel)\b"
 GROUP = r"(?:team|group|class|staff|company|firm|office|department|lab|family|household|startup)"  # of so many people

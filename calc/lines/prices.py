@@ -10,6 +10,8 @@ from calc.catalog.records import Price
 from calc.lines.amounts import Rule, amount, said
 from calc.lines.parts import CONTEXT, CURRENCIES, MONEY, NAME_OF_CARD, NO_DOLLARS, NUMBER, UNDER
 
+AT_MOST = rf"\b(?:budget(?:\s+(?:of|is|around|about))*|{UNDER}|up to|max(?:imum)?(?:\s+of)?)"
+EACH_MONTH = r"\s*(?:(?:/|per|an?)\s*mo(?:nth)?|monthly)\b"
 PRICES: tuple[Rule, ...] = (
     # What a million tokens cost, before their numbers are taken for something else.
     ("asks", r"\$\s*/\s*(?:1?\s*m(?:illion)?\b(?:\s*tok\w*)?|tok(?:en)?s?\b)", said("cost")),
@@ -28,9 +30,14 @@ PRICES: tuple[Rule, ...] = (
     ("price_per_hour", r"(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|per|an?)\s*h(?:ou)?rs?\b", amount),
     ("price_per_hour", rf"\bhourly\s+budget\s+(?:of\s+)?{MONEY}", amount),
     ("price_per_month", rf"\bmonthly\s+budget\s+(?:of\s+)?{MONEY}", amount),
-    ("price_per_month", rf"{MONEY}\s*(?:(?:/|per|an?)\s*mo(?:nth)?|monthly(?:\s+budget)?)\b", amount),
-    ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)?\s+monthly\s+budget\b", amount),
-    ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k)\s+monthly\b", amount),
+    ("price_per_month", rf"{MONEY}{EACH_MONTH}(?:\s+budget\b)?", amount),
+    ("price_per_month", rf"{AT_MOST}\s+(?!{NAME_OF_CARD}){NUMBER}\s?(k)?{EACH_MONTH}", amount),
+    (
+        "price_per_month",
+        rf"(?<![\w.,])(?!{NAME_OF_CARD}){NUMBER}\s?(k)?{EACH_MONTH}\s+(?:max(?:imum)?|budget|limit)\b",
+        amount,
+    ),
+    ("price_per_month", rf"(?<![\w.,]){NUMBER}\s?(k){EACH_MONTH}", amount),
     ("price", MONEY, amount),
     # A length is what stays under 8k elsewhere.
     (

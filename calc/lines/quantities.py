@@ -5,6 +5,7 @@ Each pattern has a name in `FOUND`, in the order in which they are looked for: w
 
 import re
 from collections.abc import Iterator
+from math import ceil
 from typing import NamedTuple
 
 from calc.catalog import Catalog
@@ -29,6 +30,7 @@ class Quantity(NamedTuple):
 FOUND = tuple(
     (field, re.compile(pattern, re.ASCII), read) for field, pattern, read in (*PRICES, *SPEEDS, *LOADS, *RUNS)
 )
+OF_PEOPLE = ("sequences", "part_active", "together")  # all of them, or at a time
 # Of a card that is not named; a computer's own memory is no card's.
 MEMORY = re.compile(
     r"(?:(?<!\bram )(?<!\bram: )|(?=[\d.,]+\s?g(?:i?b)?\s*vram\b))(?:\b|(?<=\d[x*]))"
@@ -39,6 +41,21 @@ MEMORY = re.compile(
 OF_ALL = re.compile(
     rf"\b{NUMBER}(?:\s?g(?:i?b)?\b(?:\s*(?:of\s+)?(?:unified |system )?(?:memory|ram)\b)?|(?<=studio \d\d\d)\b)"
 )  # of a Mac
+
+
+def at_a_time(amounts: list[Quantity]) -> list[Quantity]:
+    """Return amounts with the people who are there at a time, where a line says how many of all, or which part of them.
+
+    800 employees, 5% active; 600 pupils, 60 at a time.
+    """
+    said = {amount.field: amount for amount in reversed(amounts)}
+    people, part, several = (said.get(field) for field in OF_PEOPLE)
+    if people and part:
+        assert isinstance(part.value, float) and isinstance(people.value, int)
+        several = people._replace(value=max(ceil(people.value * part.value), 1))
+    if several is None:
+        return amounts
+    return [several._replace(field="sequences"), *(amount for amount in amounts if amount.field not in OF_PEOPLE)]
 
 
 def quantities(line: Line, facts: Catalog) -> Iterator[Quantity]:

@@ -23,7 +23,7 @@ from calc.lines.own_device import (
     of_size,
     other_kind,
 )
-from calc.lines.quantities import MEMORY, OF_ALL, quantities
+from calc.lines.quantities import MEMORY, OF_ALL, at_a_time, quantities
 from calc.lines.versions import read_version
 from calc.lines.wording import (
     APPLE,
@@ -61,7 +61,7 @@ class Reader(Chips):
         self.alone = read_alone(self.line)  # the processor of the host, without a device
         self.read_names_of_formats()
         self.processor = read_processor(self.line, self.names)
-        self.amounts = list(quantities(self.line, facts))
+        self.amounts = at_a_time(list(quantities(self.line, facts)))
         counted = any(amount.field in ("sequences", "of") for amount in self.amounts)
         self.amounts = [
             amount._replace(field="of") if amount.field == "at_once" and not counted else amount
@@ -160,6 +160,8 @@ class Reader(Chips):
             self.alone = self.alone or (self.processor.start, self.processor.end)
         if self.alone:
             self.chips.append(Chip(*self.alone, field="gpu_layers", value=0))
+            for laptop in self.line.found(LAPTOP):  # whose processor is one, too
+                self.line.claim(*laptop.span())
         elif device:
             self.read_size(*device)
             self.read_other()

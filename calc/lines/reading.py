@@ -29,7 +29,18 @@ SHOWN = ("text_only", "videos")  # what a model that sees is shown
 HOURS_A_MONTH = 730
 READ_PER_S = 10  # tokens that a quick reader reads
 PROGRAM = ("engine", "engine_version")
-DEPLOYED = ("model", "accelerator", "accelerators", *OF_CARDS, "weights", "kv_cache", *PROGRAM, "sequences", *SHOWN)
+DEPLOYED = (
+    "model",
+    "accelerator",
+    "accelerators",
+    *OF_CARDS,
+    "weights",
+    "kv_cache",
+    *PROGRAM,
+    "sequences",
+    *SHOWN,
+    "price_per_hour",
+)
 WHOLE = ("soc",)  # of these are whole computers, and no cards
 AT_HOME = ("consumer", "soc", "workstation")  # segments of devices that people put there
 IN_A_MACHINE = {True: 2, False: 8}  # devices that are bought for one's own computer, and that are rented

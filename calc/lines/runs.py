@@ -116,7 +116,7 @@ RUNS: tuple[Rule, ...] = (
     ("method", r"\b(?:rs)?lora(?:[- ]?ing)?\b", said("lora")),
     (
         "method",
-        r"\bfull(?:[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",
+        r"\bfull(?:y|[- ](?:param\w*|weights?|model))?[- ](?:fine[- ]?tun\w*|finetun\w*|train\w*|ft)\b",
         said("full"),
     ),
     ("method", r"\bfull[- ]param\w*|\ball param\w*|全(?:量|参数?)(?=微调|训练)", said("full")),

@@ -105,7 +105,8 @@ SPEEDS: tuple[Rule, ...] = (
     ("epochs", rf"\b{NUMBER}\s*epochs?\b", plainly),
     (
         "asks",
-        r"\btime(?=[\s?.!]*$)|(?<![\d.]\s)(?<!\bper\s)\b(?:hours|days|weeks)(?=[\s?.!]*$|\s+(?:for|to)\b)|\bduration\b|\beta\b",
+        r"(?<!\ba )(?<!\bany )(?<!\bsame )\btime(?=[\s?.!]*$)|\bduration\b|\beta\b"
+        r"|(?<![\d.]\s)(?<!\bper\s)\b(?:hours|days|weeks)(?=[\s?.!]*$|\s+(?:for|to)\b)",
         said("duration"),
     ),
 )

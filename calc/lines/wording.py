@@ -36,6 +36,7 @@ TASKS = {
     "embeddings": re.compile(r"\bembedd?ings?\b|\bembedders?\b"),
     "documents": re.compile(r"\bocr\b"),
     "translation": re.compile(r"\btranslat(?:e|ing|ions?|ors?)\b"),
+    "experts": re.compile(r"\bmoes?\b|\bmixture[- ]of[- ]experts\b"),
     "sees": re.compile(r"\b(?:vlms?|vision(?:[- ]language)?|multi-?modal)\b"),
 }
 PERSONS = re.compile(r"\b(?:users?|people|persons?|dev(?:eloper)?s|employees|students|customers|colleagues)\b")
@@ -54,7 +55,11 @@ MOST_OF = {
 }
 FASTEST = re.compile(r"\b(?:fastest|schnellste[nrs]?|plus rapides?|mas rapid[ao]s?)\b|最快")
 CARDS = re.compile(r"\b(?:gpus?|cards?|grafikkarten?|cartes? graphiques?|tarjetas?|placas?)\b|显卡")  # and no computer
-LAST = re.compile(r"\b(?:how many|count)[\s?.!]*$|(?:多少|几)[张块台个]?(?:卡|显卡)?[\s?？。]*$")
+LAST = re.compile(
+    r"\b(?:how many|count)[\s?.!]*$"
+    r"|\bhow many (?:of (?:them|these|those) )?(?:do|would|will|should) (?:i|we|you) (?:need|want)\b"
+    r"|(?:多少|几)[张块台个]?(?:卡|显卡)?[\s?？。]*$"
+)
 CACHES = (
     re.compile(r"\b(?:kv[-_ ]?cache|kv|cache)(?:[\s_-]*(?:in|at|as|type|dtype|=|:))*\s*([a-z]+\d\w*)\b"),
     re.compile(r"(?:-ct[kv]|--cache-type-[kv])[ =]+([a-z]+\d\w*)\b"),  # as llama.cpp's commands have it

@@ -25,6 +25,26 @@ def beginnings(passes: Passes) -> Pass:
     return tuple(Counted(operation, times) for operation, times in counts.items())
 
 
+class Numbered(NamedTuple):
+    """The operations of a step by their places in a list, which are found sooner than by what they are."""
+
+    counted: tuple[tuple[int, float], ...] = ()  # how many times a step does each
+    sent: tuple[tuple[int, float], ...] = ()  # those of them that are messages
+
+
+class Numbers:
+    """A list of operations, each of them once."""
+
+    def __init__(self) -> None:
+        self.places = dict[Operation, int]()
+
+    def of(self, begun: Pass) -> Numbered:
+        """Return the operations of a step by their places, at the end of the list for those that are new."""
+        places, sent = self.places, [isinstance(operation, Collective) for operation, _ in begun]
+        counted = tuple((places.setdefault(operation, len(places)), times) for operation, times in begun)
+        return Numbered(counted, tuple(one for one, message in zip(counted, sent, strict=True) if message))
+
+
 class Begun(NamedTuple):
     """What a step takes at least beside reading weights and caches."""
 
@@ -39,18 +59,19 @@ class Starts:
     the others.
     """
 
-    def __init__(self, kernels: Kernels, schedule: Schedule) -> None:
-        self.kernels, self.schedule = kernels, schedule
+    def __init__(self, kernels: Kernels, schedule: Schedule, numbers: Numbers) -> None:
+        self.kernels, self.schedule, self.numbers = kernels, schedule, numbers
         self.alike = kernels.own.vector_start_s > 0.0
-        self.known = dict[Operation, float]()
+        self.known = dict[int, float]()  # by the operations' places
 
-    def step(self, begun: Pass) -> Begun:
+    def step(self, begun: Numbered) -> Begun:
         """Return the seconds in which a step's operations begin, and those of its messages."""
         known = self.known
-        for operation in [operation for operation, _ in begun if operation not in known]:
-            known[operation] = self.least(operation) * self.kernels.seconds(operation)
-        together = sum([times * known[operation] for operation, times in begun])
-        sent = sum([times * known[operation] for operation, times in begun if isinstance(operation, Collective)])
+        if new := [place for place, _ in begun.counted if place not in known]:
+            operations = list(self.numbers.places)
+            known |= {place: self.least(operations[place]) * self.kernels.seconds(operations[place]) for place in new}
+        together = sum([times * known[place] for place, times in begun.counted])
+        sent = sum([times * known[place] for place, times in begun.sent])
         return Begun(self.schedule.step_s + together - sent, sent)
 
     def least(self, operation: Operation) -> float:

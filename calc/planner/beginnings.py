@@ -5,8 +5,7 @@ from typing import NamedTuple
 from calc.catalog.records import Accelerator, Engine
 from calc.memory.budget import Demand, Layout
 from calc.performance.engine_passes import Setup, kernel_classes, kernels_and_schedule, passes_of
-from calc.performance.operations import Pass
-from calc.performance.starts import Begun, Starts, beginnings
+from calc.performance.starts import Begun, Numbered, Numbers, Starts, beginnings
 from calc.planner.devices import Devices
 from calc.planning.layout import divisions
 from calc.planning.serving_question import is_timed_on
@@ -24,7 +23,12 @@ class Divided(NamedTuple):
     setup: Setup
     demand: Demand
     layout: Layout
-    kind: tuple[object, ...]  # what of it decides how its operations begin on a device, however many its stages are
+    asked: tuple[object, ...]  # what of it decides how its operations begin on a device, however many its stages are
+
+    @property
+    def computes(self) -> tuple[float | None, ...]:
+        """The coefficients by which the engine computes otherwise."""
+        return tuple(self.engine.values.get(name) for name in OF_MODELS)
 
 
 def widest(asked: Asked, devices: Devices) -> Divided | None:
@@ -38,32 +42,50 @@ def widest(asked: Asked, devices: Devices) -> Divided | None:
     setup = Setup(engine.id, engine.era, engine.values, asked.attention, backend=engine.backend)
     family = demand.architecture.family if demand.architecture.experts else ""  # which says how experts are chosen
     states = demand.architecture.keeps_states
-    kind = engine.id, asked.attention, demand.weights.id, layout.tensor, family, states
-    return Divided(engine, setup, demand, layout=layout, kind=kind)
+    kind = asked.attention, demand.weights.id, layout.tensor, family, states
+    return Divided(engine, setup, demand, layout=layout, asked=kind)
+
+
+class Kind:
+    """Devices of a kind under an engine: what its kernels differ by there, and how operations begin."""
+
+    def __init__(self, engine: Engine, device: Accelerator, classes: tuple[str, ...]) -> None:
+        self.is_timed, self.classes = is_timed_on(engine, device), classes
+        self.untuned = dict[tuple[str, int], bool]()  # families of a width whose products others were tuned for
+        self.laws = dict[tuple[object, ...], Starts | None]()  # of what is asked there; None where none is known
+
+    def lacks_tuning(self, engine: Engine, family: str, width: int) -> bool:
+        """Return whether products there were tuned for other models than a family's of this width."""
+        if (family, width) not in self.untuned:
+            self.untuned[family, width] = engine.lacks_tuning(family, width, self.classes)
+        return self.untuned[family, width]
 
 
 class Beginnings:
     """How steps begin: the operations of a model whatever the devices are, and each of them on devices of a kind."""
 
     def __init__(self) -> None:
-        self.laws = dict[tuple[object, ...], Starts | None]()  # of devices under an engine; None where none is known
-        self.begun = dict[tuple[object, ...], Pass]()  # of a model on so many ranks
+        self.kinds = dict[tuple[str, str], Kind]()
+        self.numbers = Numbers()
+        self.begun = dict[tuple[object, ...], Numbered]()  # of a model on so many ranks
 
     def least(self, divided: Divided, device: Accelerator, model: str, own: str) -> Begun:
         """Return how long a model's step takes to begin, of its `own` format; nothing where that is not known."""
-        engine, setup, demand, layout, kind = divided
-        if not is_timed_on(engine, device):
+        engine, setup, demand, layout, asked = divided
+        if (kind := self.kinds.get((device.id, engine.id))) is None:
+            kind = self.kinds[device.id, engine.id] = Kind(engine, device, kernel_classes(device, setup.backend))
+        if not kind.is_timed:
             return UNKNOWN
-        known, classes = demand.architecture, kernel_classes(device, setup.backend)
-        law = device.id, kind, engine.lacks_tuning(known.family, known.hidden_size, classes)
-        if law not in self.laws:
+        known = demand.architecture
+        law = *asked, kind.lacks_tuning(engine, known.family, known.hidden_size)
+        if law not in kind.laws:
             kernels, schedule = kernels_and_schedule(setup, demand, layout, device)
-            self.laws[law] = Starts(kernels, schedule) if kernels else None
-        starts = self.laws[law]
+            kind.laws[law] = Starts(kernels, schedule, self.numbers) if kernels else None
+        starts = kind.laws[law]
         if starts is None:
             return UNKNOWN
-        key = model, own, engine.id, layout.tensor, tuple(engine.values.get(name) for name in OF_MODELS)
+        key = model, own, engine.id, layout.tensor, divided.computes
         if key not in self.begun:
             passes = passes_of(setup, demand=demand, layout=layout, accelerator=device)
-            self.begun[key] = beginnings(passes) if passes else ()
+            self.begun[key] = self.numbers.of(beginnings(passes) if passes else ())
         return starts.step(self.begun[key])

@@ -10,11 +10,12 @@ from calc.catalog import Catalog
 from calc.performance.starts import Begun
 from calc.planner.beginnings import UNKNOWN
 from calc.planner.bound import Bound, Bounds, alike
-from calc.planner.candidate import Candidate, Own
+from calc.planner.candidate import Candidate, Own, doubted, named_engine
 from calc.planner.devices import Devices
 from calc.planner.options import Miss, Option, rate_of, time_of, writes
 from calc.planner.question import Question
 from calc.planning.fit import MOST_SEQUENCES
+from calc.planning.support import known_runs
 from calc.scenario.model import known_architecture
 from calc.units import show_number
 
@@ -78,6 +79,30 @@ class Ranking:
             begun = self.bounds.begun(candidate, scenarios[place])
             best = min(best, self.bounded(rank, candidate, quick[place], begun))
         return best
+
+    def doubted(self, candidate: Candidate) -> bool:
+        """Return whether nobody says that a named engine runs on the device, or any of the scenarios there.
+
+        By the names of formats and families alone: what else is asked may only be against it.
+        """
+        engine = named_engine(candidate, self.facts)
+        if not engine or doubted(candidate, self.facts):
+            return bool(engine)
+        known = [self.bounds.named(scenario) for scenario in candidate.scenarios]
+        if "engine_version" in candidate.scenario or not all(known):
+            return False
+        told = (
+            known_runs(
+                facts=self.facts,
+                engine=engine,
+                place=candidate.devices.place,
+                formats=one.formats,
+                families=one.families,
+            )
+            for one in known
+            if one
+        )
+        return all(works.runs is None for works in told)
 
     def bounded(self, rank: str, candidate: Candidate, bound: Bound, begun: Begun = UNKNOWN) -> tuple[bool, float]:
         """Return what ranks a scenario if it needs no more than its bound, and so long to begin.

@@ -11,7 +11,7 @@ from math import inf
 
 from calc.catalog import Catalog
 from calc.errors import ScenarioError
-from calc.planner.candidate import Candidate, doubted, named_engine
+from calc.planner.candidate import Candidate, named_engine
 from calc.planner.candidates import Place
 from calc.planner.options import Miss, Option, Rejected, tight
 from calc.planner.question import Question
@@ -75,7 +75,7 @@ class Search(Sharing):
 
     def keep_tight(self, option: Option) -> None:
         """Keep an option that is tight, and in no other doubt, if it is the best of such ones."""
-        if option.is_sure or doubted(option.candidate, self.facts):
+        if option.is_sure or self.doubted(option.candidate):
             return
         if self.may_fit is None or self.value(option) < self.value(self.may_fit):
             self.may_fit = option
@@ -110,7 +110,7 @@ class Search(Sharing):
             if too_long := lengths[model]:
                 self.reject(candidate, too_long, len(candidate.scenarios))
             else:
-                open_, best = doubted(candidate, self.facts), self.hoped(candidate)
+                open_, best = self.doubted(candidate), self.hoped(candidate)
                 self.hopeful.add(candidate.place)
                 line.append((open_, best, candidate.order, next(self.turn), candidate, None))
         heapify(line)

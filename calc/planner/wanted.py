@@ -1,6 +1,6 @@
 """What a question asks to be tried: models, number formats and engines."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 
 from calc.architecture.layers import Architecture
@@ -13,8 +13,14 @@ from calc.scenario.model import known_architecture, read_model
 from calc.scenario.reader import one_of
 
 KINDS = ("text", "task", "encoder")
-ANY, SEES = "any", "sees"
+ANY = "any"
 YEARS = 2  # people who ask what runs mean current models
+
+
+SHAPES: dict[str, Callable[[Architecture], bool]] = {
+    "sees": lambda architecture: architecture.tower is not None,
+    "experts": lambda architecture: architecture.experts > 0,
+}  # of models that answer what they are asked
 
 
 def read_models(given: Mapping[str, object], facts: Catalog, *, one: bool) -> tuple[object, ...]:
@@ -90,10 +96,10 @@ def recent(facts: Catalog) -> list[str]:
 def made_for(task: str, facts: Catalog) -> list[str]:
     """Return the models that one can have for a task of their own, one of MADE_FOR, the newest first.
 
-    To see is none of these: many that answer questions do.
+    To see, or to have experts, is none of these: many that answer questions do.
     """
-    if task == SEES:
-        return [name for name in recent(facts) if known_architecture(facts, name).tower]
+    if task in SHAPES:
+        return [name for name in recent(facts) if SHAPES[task](known_architecture(facts, name))]
     newest = sorted(facts.ids("models"), key=lambda name: facts.model(name).released, reverse=True)
     return [name for name in newest if facts.model(name).made_for == task and facts.model(name).repositories]
 

@@ -39,7 +39,8 @@ MISREAD = frozenset(
         "will 2x rx 7900 xtx run llama 3.3 70b q5_k_m or do i need 3",
         "how many epochs of 10k samples can i do in a day on a 3090 with lora 8b",
         "how does a 395+ with 128gb compare to a 5090 for gpt-oss-120b",
-        "school of 600 kids using 8b chatbot, 60 at a time",
+        "free colab can i finetune gemma 3 4b",
+        "ryzen ai max 395 128gb with 96gb for vram, minimax m2 iq3 xxs ok?",
         "train nanogpt 124M on my 3060",
         "llama3 gradient 1048k 8b vram at 256k ctx",
         "how much system ram for deepseek v4 flash q4 with experts offloaded",
@@ -128,7 +129,9 @@ def misread(row: dict[str, str], reading: Any) -> list[str]:
         problems += [] if models and all(name.startswith(family) for name in models) else [f"models {models}"]
     if "task" in wanted:  # of models that are made for it, or that see
         task, models = wanted.pop("task"), found.pop("models", [])
-        fit = (known_architecture(catalog(), name).tower or catalog().model(name).made_for == task for name in models)
+        shapes = {name: known_architecture(catalog(), name) for name in models}
+        suits = {"sees": lambda shape: shape.tower, "experts": lambda shape: shape.experts}.get(task)
+        fit = (suits(shapes[name]) if suits else catalog().model(name).made_for == task for name in models)
         problems += [] if models and all(fit) else [f"models {models}"]
     if "bits" in wanted:
         chosen = found.pop("weights", [])

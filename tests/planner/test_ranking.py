@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from calc import estimate, plan
 from calc.catalog import catalog
 from calc.planner.candidate import Candidate, Own
 from calc.planner.devices import Devices
@@ -182,3 +183,11 @@ def test_what_is_hoped_is_no_worse_than_what_is_at_best(rank_by: str) -> None:
         assert hoped <= best
         far += hoped < best
     assert bool(far) == (rank_by != "cost")
+
+
+def test_what_nobody_says_runs_comes_last_before_it_is_looked_at() -> None:
+    """SGLang is not known to run a family: what names say puts all of it behind the rest, and few reports are made."""
+    asked = {"want": "hardware", "model": "zamba-7b-v1", "engine": "sglang", "rank_by": "size"}
+    found: Any = plan({**asked, "need": {"requests_per_s": 10, "ttft_s": 0.3, "tokens_per_s_each": 5}})
+    assert found["options"] and found["searched"]["estimated"] <= len(found["options"])
+    assert all(estimate(option["scenario"])["runs"] is None for option in found["options"])

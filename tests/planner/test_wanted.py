@@ -2,7 +2,7 @@
 
 from calc.catalog import catalog
 from calc.planner.formats import is_small, stored
-from calc.planner.wanted import SEES, made_for, recent
+from calc.planner.wanted import made_for, recent
 from calc.scenario.model import known_architecture
 
 
@@ -27,7 +27,7 @@ def test_what_is_published_in_four_bits_is_not_quantized_again() -> None:
 def test_what_is_made_for_a_task_is_listed() -> None:
     """Embeddings come from models that read alone and from such as write; what sees also answers questions."""
     facts = catalog()
-    vectors, seen = made_for("embeddings", facts), made_for(SEES, facts)
+    vectors, seen = made_for("embeddings", facts), made_for("sees", facts)
     assert {"bge-m3", "qwen3-embedding-8b"} <= set(vectors) and "llama-3.1-8b" not in vectors
     assert {known_architecture(facts, name).writes for name in vectors} == {True, False}
     assert "qwen3-vl-8b" in seen and "qwen3-8b" not in seen and not set(seen) & set(vectors)
