@@ -5,16 +5,15 @@ after the other, a step up and down, with ever smaller steps. One for a kernel o
 one, and a plain one a factor on its start: such factors are drawn to one, and stay at one where rows do not speak for
 more. What no row speaks for is as for any new device.
 
-A source is left out by trying again without its rows, from where all rows led, along straight lines through the errors
-there: one source moves coefficients too little for the lines to bend. What a row's error is under coefficients is
-worked out once: it depends on those coefficients that move it, and on no other.
+What a row's error is under other coefficients is read off straight lines through errors near those at hand, which are
+laid anew from where a search along them led. A source is left out by searching again without its rows from where all
+rows led: one source moves coefficients too little for the lines to bend.
 """
 
 import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from typing import NamedTuple
 
 Values = dict[str, float]
@@ -24,6 +23,8 @@ SMALLEST = 0.02  # an error below this pulls less the smaller it is
 LARGEST = 0.5  # an error above this pulls less by the square of how much larger it is: something else was run
 HOLD = 0.05  # how strongly a factor is drawn to one, a source being 1
 NEAR = 0.05  # of a logarithm: the step by which lines are laid through errors
+FAR = 0.7  # of a logarithm: how far a coefficient is moved along a line
+LITTLE = 0.001  # of the errors: if no more is gained, lines are not laid anew
 STEPS = (0.4, 0.15, 0.05, 0.02)  # of a logarithm
 SWEEPS = 3  # over all coefficients, with one step
 OF_A_KIND = 0.15  # of it, for a factor of one generation or era: these do differ, and few rows speak of each
@@ -52,17 +53,6 @@ class Item(NamedTuple):
         return math.log((self.in_place or self.predict)(values) / self.measured)
 
 
-class Fit(NamedTuple):
-    """Coefficients, and what trying again without some rows needs."""
-
-    values: Values
-    known: Values  # of coefficients that are not estimated, too
-    start: Mapping[str, float]
-    moved: Values  # logarithms of the factors
-    hold: float
-    items: tuple[Item, ...]  # those that the estimate looked at
-
-
 def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
     """Return at most `MOST_ROWS` items of each group, the same ones each time: by their ids' digests."""
     groups: dict[tuple[str, ...], list[Item]] = {}
@@ -75,25 +65,8 @@ def chosen(items: Iterable[Item]) -> tuple[Item, ...]:
     )
 
 
-def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, float], *, hold: float = HOLD) -> Fit:
-    """Return the coefficients named by `start` estimated from items, all others as in `values`."""
-    search = Search(chosen(items), values, start, dict.fromkeys(start, 0.0), hold=hold)
-    search.run(STEPS)
-    return Fit(search.values(), dict(values), start, search.moved, hold=hold, items=search.items)
-
-
-def without_each(fitted: Fit, sources: Iterable[str]) -> dict[str, Values]:
-    """Return the coefficients as estimated without each of some sources, from where all rows led.
-
-    Errors are taken from `Lines` there: to leave each source of an engine out takes seconds so, where it takes an hour
-    to predict all rows anew for whatever is tried, and medians of sources differ by a hundredth.
-    """
-    lines = Lines(fitted)
-    return {source: lines.without(source) for source in sources}
-
-
-class Search:
-    """Coefficients that are moved one after the other while that makes the errors less."""
+class Lines:
+    """The errors of items near some coefficients: straight lines through those a step up and a step down of each."""
 
     def __init__(
         self,
@@ -103,141 +76,138 @@ class Search:
         moved: Values,
         hold: float,
     ) -> None:
-        self.items, self.known, self.start, self.moved, self.hold = items, known, start, moved, hold
+        self.items, self.known, self.start, self.moved = items, known, start, moved
         self.above = {name: above_of(name, start) for name in start}
         self.holds = {name: hold * (OF_A_KIND if "@" in name else 1.0) for name in start}
         self.weights = weights(items)
-        values = self.values()
-        self.errors = [item.trial(values) for item in items]
-        self.touched: dict[str, list[int]] = {}
-        self.movers: list[tuple[str, ...]] = []  # of each item, the coefficients that change its error
-        self.seen: list[dict[int, float]] = []  # of each item, its errors under those tried
+        self.errors = self.errors_at(moved)
+        self.slopes = {name: (self.slopes_of(name, NEAR), self.slopes_of(name, -NEAR)) for name in start}
 
+    @property
     def values(self) -> Values:
-        """Return all coefficients; a share stays below one."""
+        """The coefficients that the lines are about."""
+        return self.values_at(self.moved)
+
+    @property
+    def loss(self) -> float:
+        """What the errors there count, and how far factors are from one."""
+        errors = sum(weight * felt(abs(error)) for weight, error in zip(self.weights, self.errors, strict=True))
+        return errors + sum(self.holds[name] * abs(moved) for name, moved in self.moved.items())
+
+    def values_at(self, moved: Values) -> Values:
+        """Return all coefficients, of logarithms of the factors; a share stays below one."""
         found = {**self.known}
         for name, size in self.start.items():
-            factor, above = self.moved[name], self.above[name]
+            factor, above = moved[name], self.above[name]
             while above is not None:
-                factor, above = factor + self.moved[above], self.above[above]
+                factor, above = factor + moved[above], self.above[above]
             size *= math.exp(factor)
             found[name] = min(size, SHARE_LIMIT) if "share" in name else size
         return found
 
-    def sift(self, step: float) -> None:
-        """Find the items whose errors each coefficient changes, a step up."""
-        for name in self.start:
-            self.moved[name] += step
-            values = self.values()
-            self.moved[name] -= step
-            errors = (item.trial(values) for item in self.items)
-            self.touched[name] = [place for place, error in enumerate(errors) if error != self.errors[place]]
-        names: list[list[str]] = [[] for _ in self.items]
-        for name, places in self.touched.items():
-            for place in places:
-                names[place].append(name)
-        self.movers = [tuple(mine) for mine in names]
-        self.seen = [{} for _ in self.items]
+    def errors_at(self, moved: Values) -> list[float]:
+        """Return the errors of all items as they are predicted."""
+        values = self.values_at(moved)
+        return [item.trial(values) for item in self.items]
 
-    def errors_after(self, ways: Mapping[str, float], places: Iterable[int]) -> list[float]:  # noqa: ARG002
-        """Return the errors of the items at some places once coefficients have moved by `ways`."""
-        values, found = self.values(), []
-        for place in places:
-            key, seen = hash(tuple(values[name] for name in self.movers[place])), self.seen[place]
-            error = seen.get(key)
-            if error is None:
-                error = seen[key] = self.items[place].trial(values)
-            found.append(error)
-        return found
+    def slopes_of(self, name: str, step: float) -> dict[int, float]:
+        """Return by how much the errors that it changes do so with a coefficient's logarithm, over a step."""
+        errors = self.errors_at({**self.moved, name: self.moved[name] + step})
+        changes = enumerate(zip(errors, self.errors, strict=True))
+        return {place: (error - before) / step for place, (error, before) in changes if error != before}
+
+
+class Search:
+    """Coefficients that are moved one after the other along lines, while that makes the errors less."""
+
+    def __init__(self, lines: Lines, sizes: Sequence[float], within: float = math.inf) -> None:
+        self.lines, self.weights, self.within = lines, sizes, within
+        self.moved, self.errors = dict(lines.moved), list(lines.errors)
 
     def run(self, steps: Sequence[float]) -> None:
         """Try all steps on all coefficients, until none makes the errors less."""
-        if not self.touched:
-            self.sift(steps[0])
         for step in steps:
             for _ in range(SWEEPS):
-                moved = [self.better(name, step, self.touched[name]) for name in self.start]
+                moved = [self.better(name, step) for name in self.lines.start]
                 if not any(moved):
                     break
 
-    def better(self, name: str, step: float, touched: Sequence[int]) -> bool:
+    def better(self, name: str, step: float) -> bool:
         """Move a coefficient up or down as long as that makes the errors less; return whether it moved.
 
         What stands on it moves along, or stays where it is.
         """
-        below = [other for other, above in self.above.items() if above == name]
+        below = [other for other, above in self.lines.above.items() if above == name]
         for way in (step, -step):
             for still in ([], below) if below else ([],):
                 moved = False
-                while self.moves({name: way, **dict.fromkeys(still, -way)}, touched):
+                while self.moves({name: way, **dict.fromkeys(still, -way)}):
                     moved = True
                 if moved:
                     return True
         return False
 
-    def moves(self, ways: Mapping[str, float], touched: Sequence[int]) -> bool:
+    def moves(self, ways: Mapping[str, float]) -> bool:
         """Move coefficients if that makes the errors less."""
-        before = dict(self.moved)
-        for name, way in ways.items():
-            self.moved[name] = round(self.moved[name] + way, 6)
-        errors = self.errors_after(ways, touched) if touched else []
-        gained = sum(
-            self.weights[place] * (felt(abs(error)) - felt(abs(self.errors[place])))
-            for place, error in zip(touched, errors, strict=True)
-        )
-        drawn = sum(self.holds[name] * (abs(self.moved[name]) - abs(before[name])) for name in ways)
-        if gained + drawn >= -1e-9:
-            self.moved = before
+        moved = {name: round(self.moved[name] + way, 6) for name, way in ways.items()}
+        if any(abs(moved[name] - self.lines.moved[name]) > self.within for name in ways):
             return False
-        for place, error in zip(touched, errors, strict=True):
+        errors = self.errors_after(moved)
+        gained = sum(
+            self.weights[place] * (felt(abs(error)) - felt(abs(self.errors[place]))) for place, error in errors.items()
+        )
+        drawn = sum(self.lines.holds[name] * (abs(new) - abs(self.moved[name])) for name, new in moved.items())
+        if gained + drawn >= -1e-9:
+            return False
+        self.moved |= moved
+        for place, error in errors.items():
             self.errors[place] = error
         return True
 
+    def errors_after(self, moved: Values) -> dict[int, float]:
+        """Return the errors, by their items' places, that change where some coefficients are moved."""
+        errors = dict[int, float]()
+        for name, new in moved.items():
+            base = self.lines.moved[name]
+            for shift, sign in ((new - base, 1.0), (self.moved[name] - base, -1.0)):
+                for place, slope in self.lines.slopes[name][shift < 0.0].items():
+                    errors[place] = errors.get(place, self.errors[place]) + sign * shift * slope
+        return errors
 
-class Lines(Search):
-    """A search near where all rows led: errors are on straight lines through those a step up and a step down."""
 
-    def __init__(self, fitted: Fit) -> None:
-        super().__init__(fitted.items, fitted.known, fitted.start, dict(fitted.moved), hold=fitted.hold)
-        self.base = fitted.moved
-        self.lines = {name: (self.slopes(name, NEAR), self.slopes(name, -NEAR)) for name in self.start}
-        self.touched = {
-            name: [place for place, ways in enumerate(zip(*self.lines[name], strict=True)) if any(ways)]
-            for name in self.start
-        }
+def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, float], *, hold: float = HOLD) -> Lines:
+    """Return the errors of items near the coefficients named by `start` as they are estimated, all others as given.
 
-    def slopes(self, name: str, step: float) -> list[float]:
-        """Return by how much the error of each item changes with a coefficient's logarithm over a step."""
-        self.moved[name] = self.base[name] + step
-        values = self.values()
-        self.moved[name] = self.base[name]
-        return [(item.trial(values) - error) / step for item, error in zip(self.items, self.errors, strict=True)]
+    They are searched along lines, from where each search led lines are laid anew, until that is no better.
+    """
+    looked_at, known = chosen(items), dict(values)
+    lines, within = Lines(looked_at, known, start, dict.fromkeys(start, 0.0), hold=hold), FAR
+    while within > NEAR:
+        search = Search(lines, lines.weights, within=within)
+        search.run(STEPS)
+        found = Lines(looked_at, known, start, search.moved, hold=hold)
+        gained = lines.loss - found.loss
+        if gained > 0.0:
+            lines = found
+        if gained < LITTLE * lines.loss:
+            within /= 2.0 if gained < 0.0 else FAR / NEAR
+    return lines
 
-    def errors_after(self, ways: Mapping[str, float], places: Iterable[int]) -> list[float]:
-        """Return the errors of the items at some places once coefficients have moved, along the lines."""
-        changes = [0.0] * len(self.items)
-        for name, way in ways.items():
-            new = self.moved[name] - self.base[name]
-            for shift, sign in ((new, 1.0), (new - way, -1.0)):
-                slopes = self.lines[name][shift < 0.0]
-                for place in self.touched[name]:
-                    changes[place] += sign * shift * slopes[place]
-        return [self.errors[place] + changes[place] for place in places]
 
-    def without(self, source: str) -> Values:
-        """Return the coefficients as estimated from the rows of all other sources."""
-        other = copy(self)
-        other.moved, other.errors = dict(self.moved), list(self.errors)
-        counted = [place for place, item in enumerate(self.items) if item.source != source]
-        sizes = weights([self.items[place] for place in counted])
-        other.weights = [0.0] * len(self.items)
-        for place, size in zip(counted, sizes, strict=True):
-            other.weights[place] = size
-        other.touched = {
-            name: [place for place in places if other.weights[place]] for name, places in self.touched.items()
-        }
-        other.run(STEPS[1:])
-        return other.values()
+def without_each(lines: Lines, sources: Iterable[str]) -> dict[str, Values]:
+    """Return the coefficients as estimated without each of some sources, along the lines from where all rows led."""
+    return {source: without(lines, source) for source in sources}
+
+
+def without(lines: Lines, source: str) -> Values:
+    """Return the coefficients as estimated from the rows of all other sources."""
+    counted = [place for place, item in enumerate(lines.items) if item.source != source]
+    sizes = [0.0] * len(lines.items)
+    for place, size in zip(counted, weights([lines.items[place] for place in counted]), strict=True):
+        sizes[place] = size
+    search = Search(lines, sizes)
+    search.run(STEPS[1:])
+    return lines.values_at(search.moved)
 
 
 def weights(items: Sequence[Item]) -> list[float]:

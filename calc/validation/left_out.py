@@ -119,9 +119,9 @@ def residuals_of(
     engine: str, items: list[Item], values: Mapping[str, float], start: Mapping[str, float], *, hold: float = HOLD
 ) -> list[Residual]:
     """Return the errors of an engine's rows, with the source of each among those estimated from and without it."""
-    fitted = fit(items, values, start, hold=hold)
-    sources = sorted({item.source for item in items})
-    left = without_each(fitted, sources) if len(sources) > 1 else {}
+    lines = fit(items, values, start, hold=hold)
+    sources, fitted = sorted({item.source for item in items}), lines.values
+    left = without_each(lines, sources) if len(sources) > 1 else {}
     return [
         Residual(
             item.id,
@@ -129,7 +129,7 @@ def residuals_of(
             engine,
             item.phase,
             bucket=item.bucket,
-            inside=round(item.error(fitted.values), 4),
+            inside=round(item.error(fitted), 4),
             outside=round(item.error(left[item.source]), 4) if item.source in left else None,
         )
         for item in items
