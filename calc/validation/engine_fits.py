@@ -11,6 +11,7 @@ from calc.catalog.entries import DATA
 from calc.validation.engine_starts import start_of
 from calc.validation.fitting import fit
 from calc.validation.left_out import STIFF, inference_items
+from calc.validation.processors import spread
 
 DIGITS = 3
 
@@ -42,9 +43,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("engines", nargs="*", help="all without")
     asked = parser.parse_args().engines
-    for engine in asked or [entry.id for entry in catalog().engines() if start_of(entry.id)]:
+    engines = asked or [entry.id for entry in catalog().engines() if start_of(entry.id)]
+    for engine, values in zip(engines, spread(estimated, engines), strict=True):
         path = DATA / "engines" / f"{engine.replace('.', '-')}.toml"
-        values = estimated(engine)
         path.write_text(written(path.read_text(encoding="utf-8"), engine, values), encoding="utf-8")
         print(engine, ", ".join(f"{name} {value:.{DIGITS}g}" for name, value in values.items()))
 
