@@ -30,7 +30,7 @@ def data_groups(plan: Plan, stage: Stage) -> list[DataGroup]:
     ranks, fewer = layout.data * layout.context, max(1, layout.expert // layout.tensor)
     total, tensors = plan.inventory(stage).total, sum(times for _, times in stage.tensors())
     layers, copies = max(stage.last - stage.first, 1), ranks // plan.shard_ranks
-    whole = DataGroup(total, layers, tensors / layers, plan.shard_ranks, copies, names=(DATA, COPIES))
+    whole = DataGroup(total, layers, tensors / layers, shards=plan.shard_ranks, copies=copies, names=(DATA, COPIES))
     if fewer == 1:
         return units_apart(whole) if plan.adapters_apart else [whole]
     alone = plan.method._replace(expert_shares=(1, 1, 1))
@@ -46,7 +46,12 @@ def data_groups(plan: Plan, stage: Stage) -> list[DataGroup]:
     rest = Held(*(mine - theirs for mine, theirs in zip(total, counted, strict=True)))
     shards, each = max(1, plan.shard_ranks // fewer), max(layers_of, 1)
     of_experts = DataGroup(
-        experts, each, tensors_of / each, shards, ranks // fewer // shards, names=(EXPERT_DATA, EXPERT_COPIES)
+        experts,
+        each,
+        tensors_of / each,
+        shards=shards,
+        copies=ranks // fewer // shards,
+        names=(EXPERT_DATA, EXPERT_COPIES),
     )
     return [whole._replace(held=rest, tensors=(tensors - tensors_of) / layers), of_experts]
 

@@ -172,7 +172,11 @@ def attentions(look: Look, segment: Segment, context: int, element_bytes: int) -
         n, k, kernel, stored = look.expansion
         m = segment.sequences * keys
         moved = m * (n + k) * element_bytes
-        found.append(Product("Keys and values of cached latent vectors", m, n, k, kernel, stored, moved))
+        found.append(
+            Product(
+                "Keys and values of cached latent vectors", m, n, k, kernel=kernel, weight_bytes=stored, io_bytes=moved
+            )
+        )
     found.append(
         Attention(
             name=look.name,

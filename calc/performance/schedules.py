@@ -153,7 +153,7 @@ class Schedule(NamedTuple):
 
     def of(self, name: str, kinds: tuple[str, ...] = ("",), usual: float | None = None) -> float:
         """Return a coefficient for a kind of kernel on this class of devices."""
-        return coefficient(self.values, name, kinds, self.classes, usual)
+        return coefficient(self.values, name, kinds, self.classes, usual=usual)
 
 
 def coefficient(
@@ -254,7 +254,7 @@ def known_schedule(
     steps = ("states", ways.states), ("ranks", ranks > 1), ("", True)  # for which an engine may have a time of its own
 
     def of(name: str, kinds: tuple[str, ...] = ("",), usual: float | None = None) -> float:
-        return coefficient(values, name, kinds, classes, usual)
+        return coefficient(values, name, kinds, classes, usual=usual)
 
     return Schedule(
         values=values,

@@ -234,9 +234,9 @@ def both_gradients(item: Counted) -> tuple[Counted, ...]:
     """Return the products that give the gradients of a product's input and of its weights."""
     one, times = item
     assert isinstance(one, Product)
-    name, m, n, k, kernel, stored, moved = one
-    inputs = Product(f"{name}, its input's gradients", m, k, n, kernel, stored, moved)
-    weights = Product(f"{name}, its weights' gradients", float(n), k, max(int(m), 1), kernel, stored, moved)
+    name, m, n, k, *_ = one
+    inputs = one._replace(name=f"{name}, its input's gradients", n=k, k=n)
+    weights = one._replace(name=f"{name}, its weights' gradients", m=float(n), n=k, k=max(int(m), 1))
     return Counted(inputs, times), Counted(weights, times)
 
 

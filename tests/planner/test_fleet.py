@@ -193,7 +193,7 @@ def test_people_who_wait_are_spread() -> None:
 
 def test_fewer_servers_in_fewer_bits_come_before_more_in_more() -> None:
     """A limit on devices makes nothing cheaper: a server in eight bits had been offered only where two could not be."""
-    need: dict[str, object] = {"users": 340, "tokens_per_s_each": 10}
+    need: dict[str, object] = {"users": 300, "tokens_per_s_each": 10}
     question = {"want": "hardware", "model": "llama-3.3-70b", "weights": ["bf16", "fp8", "awq"], "need": need}
     cards: dict[str, object] = {"accelerators": ["mi325x"], "rent": True}
     free, limited = (
