@@ -217,7 +217,7 @@ def read_asked(reader: Reader) -> Asked:
         values=values,
         sequences=1,
         tokens=cached + prompt + output,
-        longest=read_longest(reader, engine, own=model.own_tokens, asked=cached + prompt + output),
+        longest=read_longest(reader, engine, asked=cached + prompt + output),
         prompt_tokens=prompt,
         batched_tokens=reader.count("batched_tokens", most=MOST_SEQUENCES * MOST_TOKENS),  # all prompts at once
         all_logits=all_logits,

@@ -162,14 +162,14 @@ def read_slots(reader: Reader, engine: Engine | None) -> int | None:
     return reader.count("sequence_slots")
 
 
-def read_longest(reader: Reader, engine: Engine | None, *, own: int | None, asked: int) -> int:
-    """Return the tokens of the longest text that a server is started for: the model's `own` where it says nothing.
+def read_longest(reader: Reader, engine: Engine | None, *, asked: int) -> int:
+    """Return the tokens of the longest text that a server is started for: what is asked of it where nothing is said.
 
     0 under engines that choose nothing by it.
     """
     starts = engine is not None and bool(engine.values.get("whole_length"))
     if "longest_tokens" not in reader.given:
-        return max(own or 0, asked) if starts else 0
+        return asked if starts else 0
     if not starts:
         raise ScenarioError("longest_tokens", "does not apply: only vLLM chooses kernels by what it is started for")
     return reader.count("longest_tokens", least=asked)

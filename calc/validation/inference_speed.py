@@ -8,7 +8,9 @@ import re
 from typing import Any
 
 from calc import ScenarioError, estimate
+from calc.catalog import catalog
 from calc.catalog.records import version_numbers
+from calc.scenario.model import read_model
 from calc.validation.inference import (
     accelerator_of,
     model_of,
@@ -72,8 +74,14 @@ PACED = re.compile(r"(\d[\d.]*) (?:requests )?a second")  # as many requests as 
 LONGER = 2.0  # times as long as requests come has a run to take that says what a server can
 PLUGGED = re.compile(r"PCIe (\d\.0 x\d+)")  # in notes: what cards are plugged into, where it is less than theirs
 ALIKE = re.compile(r"(?:prompts begin with the same|the cache keeps) (\d+) tokens")  # in notes
-STARTED = re.compile(r"--max-model-len[= ](\d+)\b|started for its lengths")  # in notes: not for the model's own length
+STARTED = re.compile(r"--max-model-len[= ](\d+)\b|started for its lengths")  # in notes
 HELD = re.compile(r"(?:held to|limited(?: to)?|capped at) (\d{3} ?W)\b")  # in notes: what cards may draw
+
+
+def longest_of(row: Row, model: object) -> int:
+    """Return the tokens of a text that a run's server was started for: the model's own where its row says no others."""
+    started = STARTED.search(row["notes"])
+    return int(started[1] or 0) if started else read_model(model, catalog()).own_tokens or 0
 
 
 def scenario_of(row: Row) -> dict[str, Any]:
@@ -102,9 +110,9 @@ def scenario_of(row: Row) -> dict[str, Any]:
         found["attention"] = way
     lengths = lengths_of(row, engine)
     found |= launched(row, devices) | lengths
-    if engine == "vllm" and (started := STARTED.search(row["notes"])):
+    if engine == "vllm":
         asked = lengths["prompt_tokens"] + lengths["output_tokens"]
-        found["longest_tokens"] = max(int(started[1] or 0), asked)
+        found["longest_tokens"] = max(longest_of(row, found["model"]), asked)
     if SERVED.search(row["batch"]) or (queued(row) and talks(row)):  # the longest answers of a batch end alone
         found = served_at_once(row) | found
     else:
