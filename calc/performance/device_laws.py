@@ -252,8 +252,7 @@ class DeviceLaws:
         starts = self._start(values), values.get("depth_s", 0.0)
         own = values["sharpness"], quantize, values.get("idle_rows", 0.0), values.get("row_s", 0.0)
         tile = EXPERT_TILES.get(found.law.kernels[0].removesuffix(TRITONS), EXPERT_TILE)
-        column = values.get("column_s", 0.0)
-        return ExpertsLaw(*starts, self._read(found), self._rate(found), *own, tile, column)
+        return ExpertsLaw(*starts, self._read(found), self._rate(found), *own, tile)
 
     def _as_prefill(self, found: Found) -> PrefillLaw:
         values = found.law.values

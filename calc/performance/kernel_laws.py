@@ -156,7 +156,6 @@ class ExpertsLaw(NamedTuple):
     idle_rows: float  # of the tiles of each expert that is touched, as a mean
     row_s: float  # for each row: sorting tokens by expert, and adding up what experts answer
     tile: float  # elements of an expert's inner width that are multiplied at a time
-    column_s: float = 0.0  # for each column of what an expert answers: tiles of them begin, however few bytes they read
 
 
 def experts_s(
@@ -165,26 +164,22 @@ def experts_s(
     rows: float,
     touched: float,
     width: float,
-    outer: float,
+    depth: float,
     flops_per_row: float,
     moved_bytes: float,
 ) -> float:
     r"""Return the seconds of grouped products: `rows` tokens in all, spread over `touched` experts of an inner `width`.
 
-    Each expert's answer has `outer` columns, whose tiles go as deep as the expert is wide: of narrow slices, as tensor
-    ranks have them, they have hardly begun when they end, whatever the format of the bytes that they read. Arithmetic
-    is of $R + i E \max(n, T) / n$ rows, with $i$ the idle rows of each of $E$ experts, $n$ their width and $T$ that of
-    a tile: narrow slices leave tiles empty in width, too. Where experts have few rows, kernels take tiles of as few:
-    $i$ is then less, by $1 - e^{-R / 8 E}$.
+    Arithmetic is of $R + i E \max(n, T) / n$ rows, with $i$ the idle rows of each of $E$ experts, $n$ their width and
+    $T$ that of a tile: narrow slices, as tensor ranks have them, leave tiles empty in width, too. Where experts have
+    few rows, kernels take tiles of as few: $i$ is then less, by $1 - e^{-R / 8 E}$.
     """
     idle = law.idle_rows * touched * -expm1(-rows / (LEAST_TILE * touched))
     if width < law.tile:
         idle *= law.tile / width
     worked = (rows + idle) * flops_per_row
     overlapped = blend(moved_bytes / law.read, worked / law.rate, law.sharpness)
-    depth = outer + width
-    beginning = law.start_s + law.depth_s * depth + law.column_s * outer * touched
-    return beginning + (law.quantize_s * depth + law.row_s) * rows + overlapped
+    return law.start_s + law.depth_s * depth + (law.quantize_s * depth + law.row_s) * rows + overlapped
 
 
 def tiled_rows(*, rows: float, touched: float, tile: float) -> float:

@@ -126,7 +126,7 @@ class Kernels(DeviceLaws):
             rows=rows,
             touched=touched,
             width=operation.n,
-            outer=operation.k,
+            depth=operation.k + operation.n,
             flops_per_row=2.0 * operation.matrices * operation.n * operation.k,
             moved_bytes=operation.weight_bytes * touched / operation.touched + operation.io_bytes,
         )

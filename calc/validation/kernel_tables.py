@@ -30,9 +30,6 @@ FORMATS = {
 }
 # Multiply packed weights in 16 bit, whatever their scales are: gpt-oss where nothing takes MXFP4 as it is.
 MARLIN = ("vllm_gptossmxfp4moe_marlin_marlinexperts", "sglang_marlin_moe")
-# The same of Kimi K3's 896 experts, on devices that other mixtures in MXFP4 have other kernels on: a law of its own
-# would be of one shape, and in that of INT4 they double the error.
-KIMI = ("vllm_compressedtensorsw4a4mxfp4moe_marlin", "sglang_marlin_moe_situ_as_silu")
 # Devices on which SGLang takes experts of some families from NVIDIA's library, and else from Triton: two laws.
 TRITON, WITH_LIBRARY = "sglang_fused_moe_triton", ("b200_sxm", "gb200", "b300_sxm", "gb300")
 LEAST_WIDTH = 512  # of a product, as layers have them
@@ -177,7 +174,7 @@ def experts(folder: Path) -> Iterator[Measured]:
     """
     fastest: dict[tuple[object, ...], Measured] = {}
     for row in rows(folder, "moe"):
-        if int(row["moe_ep_size"]) != 1 or row["moe_dtype"] not in FORMATS or row["kernel"].startswith(KIMI):
+        if int(row["moe_ep_size"]) != 1 or row["moe_dtype"] not in FORMATS:
             continue
         tokens, active, count = int(row["num_tokens"]), int(row["topk"]), int(row["num_experts"])
         whole, k = int(row["inter_size"]), int(row["hidden_size"])

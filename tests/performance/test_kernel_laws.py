@@ -101,16 +101,7 @@ def test_attention_of_one_token(keys: float, walked: float) -> None:
 
 
 EXPERTS = ExpertsLaw(
-    1.0,
-    depth_s=3.0,
-    read=2.0,
-    rate=8.0,
-    sharpness=1.0,
-    quantize_s=0.5,
-    idle_rows=2.0,
-    row_s=0.25,
-    tile=256.0,
-    column_s=7.0,
+    1.0, depth_s=3.0, read=2.0, rate=8.0, sharpness=1.0, quantize_s=0.5, idle_rows=2.0, row_s=0.25, tile=256.0
 )
 
 
@@ -118,19 +109,16 @@ EXPERTS = ExpertsLaw(
 def test_experts(width: float, idle: float) -> None:
     """Thousands of rows and two idle ones for each of three experts, 4 operations each at 8; 6 bytes at 2; sorting.
 
-    Of a slice narrower than a tile, idle rows are as wide as the tile: twice as many where it is half as wide. Tiles
-    begin for each of 5 columns of each expert's answer, whatever its width.
+    Of a slice narrower than a tile, idle rows are as wide as the tile: twice as many where it is half as wide.
     """
-    found = experts_s(EXPERTS, rows=6e3, touched=3.0, width=width, outer=5.0, flops_per_row=4.0, moved_bytes=6.0)
-    deep = 5 + width
-    worked = 6 / 2 + (6e3 + idle * 3) * 4 / 8
-    assert found == pytest.approx(1 + 3 * deep + 7 * 5 * 3 + (0.5 * deep + 0.25) * 6e3 + worked, rel=1e-9)
+    found = experts_s(EXPERTS, rows=6e3, touched=3.0, width=width, depth=4.0, flops_per_row=4.0, moved_bytes=6.0)
+    assert found == pytest.approx(1 + 3 * 4 + (0.5 * 4 + 0.25) * 6e3 + 6 / 2 + (6e3 + idle * 3) * 4 / 8, rel=1e-9)
 
 
 def test_experts_of_few_rows_take_small_tiles() -> None:
     """At eight rows an expert, $1 - 1 / e$ of the idle ones are left; beside one row nearly none of many are."""
-    few = {"width": 256.0, "outer": 0.0, "flops_per_row": 8.0, "moved_bytes": 0.0}
-    law = EXPERTS._replace(start_s=0.0, depth_s=0.0, quantize_s=0.0, row_s=0.0)
+    few = {"width": 256.0, "depth": 0.0, "flops_per_row": 8.0, "moved_bytes": 0.0}
+    law = EXPERTS._replace(start_s=0.0, quantize_s=0.0, row_s=0.0)
     assert experts_s(law, rows=24.0, touched=3.0, **few) == pytest.approx(24 + 6 * (1 - exp(-1)))
     many = law._replace(idle_rows=80.0)
     assert 1.0 < experts_s(many, rows=1.0, touched=1.0, **few) < 1.0 + 80 / 8
