@@ -111,4 +111,4 @@ def test_a_t4_keeps_the_clock_that_its_power_allows() -> None:
     device = kernels_of(catalog().accelerator("t4-16gb"))
     assert device is not None
     one = Product("square", 4096.0, 4096, 4096, "bf16", 2.0 * 4096**2, 4.0 * 4096**2)
-    assert found.pace.shares["products"] * one.flops / device.seconds(one) == pytest.approx(24e12, rel=0.25)
+    assert found.pace.shares["products"] * one.flops / device.seconds(one) == pytest.approx(24e12, rel=0.3)

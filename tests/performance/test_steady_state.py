@@ -99,7 +99,7 @@ def test_a_steady_state_is_what_a_run_comes_to() -> None:
     run = {"requests": 1024, "concurrency": 64, "lengths": {"prompt_tokens": lengths, "output_tokens": lengths}}
     steady = speed(**asked, concurrency=64, length_spread=0.0289)
     events = speed(**asked, arrivals=run)
-    for name, near in (("time_to_first_token_p50_s", 0.3), ("output_tokens_per_s", 0.05)):
+    for name, near in (("time_to_first_token_p50_s", 0.35), ("output_tokens_per_s", 0.05)):
         assert steady[name]["typical"] == pytest.approx(events[name]["typical"], rel=near)
 
 
