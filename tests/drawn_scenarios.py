@@ -50,7 +50,6 @@ SHARES: dict[str, tuple[float, tuple[Any, ...]]] = {
     "prompt_tokens": (0.6, (1, 7, 128, 2049, "8k", 32000)),
     "output_tokens": (0.6, (0, 1, 2, 128, 2048)),
     "cached_tokens": (0.1, (1, 1024)),
-    "longest_tokens": (0.05, (4096, 200_000)),
     "prompt_logits": (0.05, ("all",)),
     "batched_tokens": (0.1, (512, 8192)),
     "sequence_slots": (0.1, (1, 32, 512)),
@@ -112,6 +111,8 @@ def drawn(rng: random.Random) -> Scenario:
         return found
     found = {"model": model, "accelerator": device}
     put(rng, found, SHARES)
+    if found.get("engine") == "vllm":  # all others refuse it
+        put(rng, found, {"longest_tokens": (0.3, (4096, 200_000))})
     load = rng.choice(("sequences", "concurrency", "arrivals", "disaggregation", ""))
     values = {"sequences": (1, 7, 256, "max"), "concurrency": (1, 32), "arrivals": ARRIVALS, "disaggregation": (POOLS,)}
     if load:

@@ -229,7 +229,7 @@ def test_any_field_of_any_scenario_is_answered_soundly(seed: int) -> None:
     """Or refused by its name: nothing else is raised, and no report is against itself."""
     rng = random.Random(seed)
     scenarios = [drawn(rng) for _ in range(EXAMPLES)]
-    assert sum(check(scenario) for scenario in scenarios) > EXAMPLES / 5
+    assert sum(check(scenario) for scenario in scenarios) > EXAMPLES / 4
 
 
 @pytest.mark.parametrize("make", [inference, training])

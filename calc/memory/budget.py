@@ -52,7 +52,7 @@ class Demand(NamedTuple):
     draft: Draft | None = None  # what drafts tokens ahead
     adapters: "ServedAdapters | None" = None  # that are served beside the model
     videos: bool = True  # a model that sees is shown videos, too
-    longest: int = 0  # tokens of a text that a server is started for, where it says so or the model does
+    longest: int = 0  # tokens of a text that a server is started for, where that decides anything
     balances_experts: bool | None = None  # a balancer places experts by what they have to do; None: as guides have it
 
     @property

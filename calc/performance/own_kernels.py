@@ -50,9 +50,7 @@ class OwnKernels(NamedTuple):
     latent_splits: float = 0.0  # units that share a sequence's then
     shared_keys: float = 0.0  # of a sequence up to which all units share those that such kernels take; 0: as without
     part_s: float = 0.0  # of each part of a sequence's keys that such kernels are launched for and that it has not
-    longest: float = (
-        0.0  # keys that a sequence may have where such kernels are chosen: graphs of steps are for any length
-    )
+    longest: float = 0.0  # keys that a sequence may have where such kernels are chosen, as graphs of steps are
     sum_bytes: float = inf  # of a message up to which an engine adds up itself: what is larger is a library's
     triton: frozenset[str] = frozenset()  # of routed experts, where others' come from a library
     key_walk_s: float = 0.0  # of an element of keys and values, over which one unit walks
@@ -61,19 +59,10 @@ class OwnKernels(NamedTuple):
 
 
 LIBRARIES = OwnKernels()
-BY_ATTENTION = (
-    "key_walk_s",
-    "key_splits",
-    "prompt_share",
-    "part_s",
-)  # of which each way to attend has coefficients of its own
-APART = (
-    "fuses_casts",
-    "sum_bytes",
-    "triton",
-    "longest",
-    *BY_ATTENTION,
-)  # fields that are no coefficient by their own name
+# Of these each way to attend has coefficients of its own.
+BY_ATTENTION = "key_walk_s", "key_splits", "prompt_share", "part_s"
+# Fields that are no coefficient by their own name.
+APART = "fuses_casts", "sum_bytes", "triton", "longest", *BY_ATTENTION
 BY_NAME = tuple(name for name in OwnKernels._fields if name not in APART)
 
 

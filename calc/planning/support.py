@@ -38,7 +38,7 @@ from calc.planning.blocks import EXPERTS, cut_blocks, cut_groups, cut_tiles
 
 Told = Mapping[str, Sequence[Support]]  # facts by what they are about
 ONE_DEVICE = Layout()
-HALF_BITS = 16  # of the narrowest weights that are not packed
+HALF_BITS = 16  # of a cache that nothing quantizes
 ASKED = DEVICE, FAMILY, FORMAT, CACHE, DIVISION  # what facts on an engine that runs a family's models are about
 REFUSED = "https://github.com/vllm-project/vllm/issues/13640"  # where cut groups were
 

@@ -187,10 +187,12 @@ def fit(items: Iterable[Item], values: Mapping[str, float], start: Mapping[str, 
         search.run(STEPS)
         found = Lines(looked_at, known, start, search.moved, hold=hold)
         gained = lines.loss - found.loss
-        if gained > 0.0:
-            lines = found
+        if gained < 0.0:  # lines bend within so far
+            within /= 2.0
+            continue
+        lines = found
         if gained < LITTLE * lines.loss:
-            within /= 2.0 if gained < 0.0 else FAR / NEAR
+            break
     return lines
 
 
